@@ -37,9 +37,9 @@ func (p *Policy) Filter(tools []*tool.Tool) ([]*tool.Tool, error) {
 	}
 	kept, real := make([]*tool.Tool, 0, len(tools)), 0
 	for _, t := range tools {
-		var s subject
 		var buf texts
-		if !s.prepare(t, p.words, &buf) {
+		s, ok := p.subject(t, &buf)
+		if !ok {
 			continue
 		}
 		if v, _ := p.decide(&s); v.reason.passes() {

@@ -90,6 +90,14 @@ func (p *Policy) decide(s *subject) (verdict, *filter) {
 	return last, by
 }
 
+// subject prepares t, unless the policy or t is none.
+func (p *Policy) subject(t *tool.Tool, buf *texts) (subject, bool) {
+	if p == nil || p.words == nil {
+		return subject{}, false
+	}
+	return p.words.prepare(t, buf)
+}
+
 // decision puts a verdict into words.
 func (v verdict) decision(f *filter) Decision {
 	d := Decision{Allowed: v.reason.passes(), Reason: v.reason}
@@ -109,9 +117,9 @@ func (v verdict) decision(f *filter) Decision {
 // refusals the first in the order of the filters, and of several allowances the
 // last. It allocates nothing for tools whose names are ASCII and not very long.
 func (p *Policy) Decide(t *tool.Tool) Decision {
-	var s subject
 	var buf texts
-	if p == nil || p.words == nil || !s.prepare(t, p.words, &buf) {
+	s, ok := p.subject(t, &buf)
+	if !ok {
 		return Decision{}
 	}
 	return verdict.decision(p.decide(&s))
@@ -119,9 +127,9 @@ func (p *Policy) Decide(t *tool.Tool) Decision {
 
 // Allows reports whether the run may use t.
 func (p *Policy) Allows(t *tool.Tool) bool {
-	var s subject
 	var buf texts
-	if p == nil || p.words == nil || !s.prepare(t, p.words, &buf) {
+	s, ok := p.subject(t, &buf)
+	if !ok {
 		return false
 	}
 	v, _ := p.decide(&s)
@@ -141,9 +149,9 @@ func (p *Policy) Control(name string) Decision {
 // Explain returns what every filter says about t, in their order. Unlike
 // Decide it does not stop at the first refusal.
 func (p *Policy) Explain(t *tool.Tool) []Decision {
-	var s subject
 	var buf texts
-	if p == nil || p.words == nil || !s.prepare(t, p.words, &buf) {
+	s, ok := p.subject(t, &buf)
+	if !ok {
 		return []Decision{{}}
 	}
 	steps := make([]Decision, len(p.filters))
@@ -158,9 +166,9 @@ func (p *Policy) Explain(t *tool.Tool) []Decision {
 // plugin, a server or a glob. Lists of ScopeRun do not count, since whoever asks
 // for a run must not thereby vouch for a tool.
 func (p *Policy) Named(t *tool.Tool) bool {
-	var s subject
 	var buf texts
-	if p == nil || p.words == nil || !s.prepare(t, p.words, &buf) {
+	s, ok := p.subject(t, &buf)
+	if !ok {
 		return false
 	}
 	if v, _ := p.decide(&s); !v.reason.passes() {

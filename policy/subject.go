@@ -55,16 +55,13 @@ const textSize = 192
 // texts are the buffers of one subject.
 type texts struct{ canon, id, narrowCanon, narrowID [textSize]byte }
 
-// prepare fills s for t and reports whether t is a tool that rules can speak of:
-// it has a known source and a name.
-func (s *subject) prepare(t *tool.Tool, v *vocabulary, buf *texts) bool {
-	if t == nil || t.Name == "" {
-		return false
+// prepare returns t as rules see it, and reports whether rules can speak of it
+// at all: it has a known source and a name. The subject points into buf.
+func (v *vocabulary) prepare(t *tool.Tool, buf *texts) (subject, bool) {
+	if t == nil || t.Name == "" || sourceBit(t.Source) == 0 {
+		return subject{}, false
 	}
-	s.source = sourceBit(t.Source)
-	if s.source == 0 {
-		return false
-	}
+	s := subject{source: sourceBit(t.Source)}
 	s.deny = newView(t, true, buf.canon[:0], buf.id[:0])
 	s.allow = s.deny
 	if !ascii(t.Owner) || !ascii(t.Name) || !ascii(string(t.ID)) {
@@ -76,7 +73,7 @@ func (s *subject) prepare(t *tool.Tool, v *vocabulary, buf *texts) bool {
 		s.allow.id = nil
 	}
 	s.groups, s.control = v.classify(t, s.allow.name)
-	return true
+	return s, true
 }
 
 // newView folds t's identity into the given buffers.

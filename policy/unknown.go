@@ -29,12 +29,12 @@ func (p *Policy) Unknown(tools []*tool.Tool) []Warning {
 	}
 	open := p.suspects()
 	for _, t := range tools {
-		var s subject
-		var buf texts
 		if len(open) == 0 {
 			break
 		}
-		if !s.prepare(t, p.words, &buf) {
+		var buf texts
+		s, ok := p.subject(t, &buf)
+		if !ok {
 			continue
 		}
 		rest := open[:0]
