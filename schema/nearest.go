@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of the search for the name that was meant.
+const (
+	maxCandidates = 256
+	maxCompared   = 64 // characters of a name
+)
+
+// nearest returns the candidate that name was probably meant to be, or "".
+// Case, '-', '_', '.' and spaces count for nothing; beyond that a third of the
+// characters may differ by insertion, deletion, replacement or transposition
+// of neighbours (Damerau-Levenshtein, each pair once). The closest wins, then
+// the first in order of bytes.
+func nearest(name string, candidates []string) string {
+	folded := fold(name)
+	if len(folded) == 0 || len(folded) > maxCompared {
+		return ""
+	}
+	best, bestDistance := "", 0
+	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
+		f := fold(c)
+		if len(f) == 0 || len(f) > maxCompared || c == name {
+			continue
+		}
+		allowed := max(len(folded), len(f)) / 3
+		d := distance(folded, f)
+		if d > allowed {
+			continue
+		}
+		if best == "" || d < bestDistance || d == bestDistance && c < best {
+			best, bestDistance = c, d
+		}
+	}
+	if len(best) > maxPropertyName {
+		return ""
+	}
+	return plain(best)
+}
+
+func fold(s string) []rune {
+	if utf8.RuneCountInString(s) > 2*maxCompared {
+		return nil
+	}
+	s = strings.ToLower(s)
+	out := make([]rune, 0, len(s))
+	for _, r := range s {
+		switch r {
+		case '-', '_', '.', ' ':
+		default:
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func distance(a, b []rune) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
