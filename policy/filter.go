@@ -36,8 +36,8 @@ func (p *Policy) Filter(tools []*tool.Tool) ([]*tool.Tool, error) {
 		return nil, nil
 	}
 	kept, real := make([]*tool.Tool, 0, len(tools)), 0
+	var buf texts
 	for _, t := range tools {
-		var buf texts
 		s, ok := p.subject(t, &buf)
 		if !ok {
 			continue

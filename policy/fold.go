@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -10,6 +11,7 @@ import (
 // narrow folding keeps a letter from outside ASCII apart from the ASCII letter it
 // folds to (U+212A Kelvin sign, U+017F long s). Invalid UTF-8 is kept as it is.
 func appendFold(dst []byte, s string, broad bool) []byte {
+	dst = slices.Grow(dst, len(s))
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {

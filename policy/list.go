@@ -21,10 +21,36 @@ type list struct {
 	broad  bool // a deny list: matches at least what an allow list does
 	rules  []rule
 	names  map[string]nameHit // a tool's name
-	ids    map[string]int     // source:owner:name, or a tool's own id
-	owners map[string]int     // source:owner
+	ids    index              // source:owner:name
+	owners index              // source:owner
+	own    map[string]int     // ids of tools whose id is not source:owner:name
 	sets   []setEntry         // groups
 	globs  []globEntry
+}
+
+// index finds entries by a text that begins with a source. Tools of a source
+// that no entry begins with need not look.
+type index struct {
+	rules map[string]int
+	from  sources
+}
+
+// find returns the index of the rule for text, and math.MaxInt for none.
+func (x *index) find(text []byte, from sources) int {
+	if x.from&from == 0 {
+		return math.MaxInt
+	}
+	if i, ok := x.rules[string(text)]; ok {
+		return i
+	}
+	return math.MaxInt
+}
+
+// put lets the first rule of a text keep it.
+func (x *index) put(text string, rule int) {
+	source, _, _ := strings.Cut(text, ":")
+	x.from |= sourceBit(tool.Source(source))
+	first(x.rules, text, rule)
 }
 
 // nameHit is an entry that names tools of some sources.
@@ -74,10 +100,8 @@ func (l *list) match(s *subject) int {
 		}
 	}
 	best = min(best, l.exact(s, w))
-	if len(l.owners) > 0 && !s.control {
-		if i, ok := l.owners[string(w.group)]; ok {
-			best = min(best, i)
-		}
+	if !s.control {
+		best = min(best, l.owners.find(w.group, s.source))
 	}
 	for i := range l.globs {
 		g := &l.globs[i]
@@ -104,14 +128,9 @@ func (l *list) exact(s *subject, w *view) int {
 			best = hit.index
 		}
 	}
-	if len(l.ids) == 0 {
-		return best
-	}
-	if i, ok := l.ids[string(w.canon)]; ok {
-		best = min(best, i)
-	}
+	best = min(best, l.ids.find(w.canon, s.source))
 	if w.id != nil {
-		if i, ok := l.ids[string(w.id)]; ok {
+		if i, ok := l.own[string(w.id)]; ok {
 			best = min(best, i)
 		}
 	}
@@ -133,7 +152,13 @@ func (g *globEntry) match(s *subject, w *view) bool {
 
 // newList returns an empty list.
 func newList(broad bool) *list {
-	return &list{broad: broad, names: map[string]nameHit{}, ids: map[string]int{}, owners: map[string]int{}}
+	return &list{
+		broad:  broad,
+		names:  map[string]nameHit{},
+		ids:    index{rules: map[string]int{}},
+		owners: index{rules: map[string]int{}},
+		own:    map[string]int{},
+	}
 }
 
 // problem is what is wrong with an entry; nil when nothing is.
@@ -184,9 +209,10 @@ func (l *list) add(r rule, v *vocabulary) *problem {
 // addLiteral compiles an entry without '*'.
 func (l *list) addLiteral(pattern string, index int, v *vocabulary) {
 	if claimsSource([]byte(pattern)) {
-		first(l.ids, pattern, index)
-		first(l.owners, pattern, index)
+		l.ids.put(pattern, index)
+		l.owners.put(pattern, index)
 		if l.broad {
+			first(l.own, pattern, index)
 			l.name(pattern, index, fromAny)
 		}
 		return
@@ -206,12 +232,12 @@ func (l *list) addLiteral(pattern string, index int, v *vocabulary) {
 	if reserved && !l.broad {
 		return
 	}
-	first(l.ids, pattern, index)
+	first(l.own, pattern, index)
 	if pattern != tool.CoreOwner {
-		first(l.owners, string(tool.OpenClaw)+":"+pattern, index)
+		l.owners.put(string(tool.OpenClaw)+":"+pattern, index)
 	}
 	for server, name := range splits(pattern, "__") {
-		first(l.ids, string(tool.NewID(tool.MCP, server, name)), index)
+		l.ids.put(string(tool.NewID(tool.MCP, server, name)), index)
 	}
 }
 

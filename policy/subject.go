@@ -52,8 +52,9 @@ type subject struct {
 // allocation; longer ones only cost one.
 const textSize = 192
 
-// texts are the buffers of one subject.
-type texts struct{ canon, id, narrowCanon, narrowID [textSize]byte }
+// texts are the buffers of one subject. The narrow view gets none: it differs
+// from the broad one only for names outside ASCII.
+type texts struct{ canon, id [textSize]byte }
 
 // prepare returns t as rules see it, and reports whether rules can speak of it
 // at all: it has a known source and a name. The subject points into buf.
@@ -65,7 +66,7 @@ func (v *vocabulary) prepare(t *tool.Tool, buf *texts) (subject, bool) {
 	s.deny = newView(t, true, buf.canon[:0], buf.id[:0])
 	s.allow = s.deny
 	if !ascii(t.Owner) || !ascii(t.Name) || !ascii(string(t.ID)) {
-		s.allow = newView(t, false, buf.narrowCanon[:0], buf.narrowID[:0])
+		s.allow = newView(t, false, nil, nil)
 	}
 	if claimsSource(s.allow.id) {
 		// An id that looks canonical and is not the tool's own cannot earn an

@@ -28,11 +28,11 @@ func (p *Policy) Unknown(tools []*tool.Tool) []Warning {
 		return nil
 	}
 	open := p.suspects()
+	var buf texts
 	for _, t := range tools {
 		if len(open) == 0 {
 			break
 		}
-		var buf texts
 		s, ok := p.subject(t, &buf)
 		if !ok {
 			continue
@@ -40,7 +40,7 @@ func (p *Policy) Unknown(tools []*tool.Tool) []Warning {
 		rest := open[:0]
 		for _, x := range open {
 			if x.alone.match(&s) == noMatch {
-				x.guess(t, p.words)
+				x.guess(t, &s, p.words)
 				rest = append(rest, x)
 			}
 		}
@@ -93,18 +93,18 @@ func newSuspect(f *filter, l *list, r *rule, v *vocabulary) *suspect {
 	return &suspect{filter: f, rule: r, pattern: pattern, alone: alone}
 }
 
-// guess remembers the first tool that the entry may have meant.
-func (x *suspect) guess(t *tool.Tool, v *vocabulary) {
+// guess remembers the first tool that the entry may have meant. s is t.
+func (x *suspect) guess(t *tool.Tool, s *subject, v *vocabulary) {
 	if x.hint != "" || strings.Contains(x.pattern, "*") {
 		return
 	}
-	name := fold(t.Name, false)
+	name, owner := s.allow.name, s.allow.owner
 	switch {
-	case name == x.pattern && v.members[x.pattern] != 0:
+	case v.members[x.pattern] != 0 && string(name) == x.pattern:
 		x.hint = fmt.Sprintf("for the tool of %q write %q", show(t.Owner), show(string(tool.NewID(t.Source, t.Owner, t.Name))))
-	case t.Source == tool.MCP && fold(t.Owner, false) == x.pattern:
+	case t.Source == tool.MCP && string(owner) == x.pattern:
 		x.hint = fmt.Sprintf("for the tools of that MCP server write %q", show(string(t.Source)+":"+t.Owner))
-	case tool.Normalize(name) == tool.Normalize(x.pattern):
+	case len(name) == len(x.pattern) && tool.Normalize(string(name)) == tool.Normalize(x.pattern):
 		x.hint = fmt.Sprintf("did you mean %q?", show(t.Name))
 	}
 }
