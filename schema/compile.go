@@ -14,7 +14,10 @@ import (
 
 // root is the address a schema is compiled under. Nothing else has one: every
 // other address that a schema names is refused.
-const root = "toolsearch:///schema"
+const (
+	root     = "toolsearch:///schema"
+	negation = "toolsearch:///negation"
+)
 
 // Compiled is a schema made ready for validation. It is safe for concurrent
 // use; validations of one Compiled run one after another, since they share a
@@ -22,6 +25,7 @@ const root = "toolsearch:///schema"
 type Compiled struct {
 	mu      sync.Mutex
 	schema  *jsonschema.Schema
+	decide  *jsonschema.Schema // {"not": schema}: the validator keeps no errors under "not"
 	meter   *meter
 	byPlace map[string]*jsonschema.Schema // by Location, for hints
 }
@@ -67,6 +71,14 @@ func compileAs(doc any, dialect *jsonschema.Draft) (c *Compiled, err error) {
 	if err != nil {
 		return nil, shorten(err, doc)
 	}
+	not := map[string]any{"not": map[string]any{"$ref": root}}
+	if err := jc.AddResource(negation, not); err != nil {
+		return nil, err
+	}
+	decide, err := jc.Compile(negation)
+	if err != nil {
+		return nil, shorten(err, doc)
+	}
 	roots := []*jsonschema.Schema{s}
 	for _, place := range dynamicAnchors(doc, "", nil) {
 		target, err := jc.Compile(root + "#" + place)
@@ -79,7 +91,7 @@ func compileAs(doc any, dialect *jsonschema.Draft) (c *Compiled, err error) {
 	if err := checkGraph(all); err != nil {
 		return nil, err
 	}
-	c = &Compiled{schema: s, meter: m, byPlace: make(map[string]*jsonschema.Schema, len(all))}
+	c = &Compiled{schema: s, decide: decide, meter: m, byPlace: make(map[string]*jsonschema.Schema, len(all))}
 	for _, s := range all {
 		c.byPlace[s.Location] = s
 		if s.Bool == nil {

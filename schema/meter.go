@@ -9,24 +9,28 @@ import (
 // maxSteps bounds the work of one validation. A step is about one comparison
 // of a value with one schema. Applicators multiply: a schema of a hundred
 // lines can ask for 2^50 of them.
-const maxSteps = 500_000
+// Explaining what is wrong gets fewer, since it keeps what it finds.
+const (
+	maxSteps        = 500_000
+	maxExplainSteps = 100_000
+)
 
 // undecided ends a validation that runs over a bound. It travels as a panic
 // through the validator, which has no other way out, and is always recovered
-// by Compiled.check.
+// by Compiled.run.
 type undecided struct{ constraint, message string }
 
 // meter counts the work of the validation that is running. Compiled's lock
 // guards it.
 type meter struct {
-	steps    int
+	left     int           // steps
 	patterns time.Duration // spent in backtracking matches
 }
 
-func (m *meter) reset() { *m = meter{} }
+func (m *meter) reset(steps int) { *m = meter{left: steps} }
 
 func (m *meter) spend(steps int) {
-	if m.steps += steps; m.steps > maxSteps || steps < 0 {
+	if m.left -= steps; m.left < 0 {
 		panic(&undecided{"work", "checking this value against the schema takes too many steps, so it counts as broken; send a smaller value"})
 	}
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,8 +15,9 @@ const (
 // nearest returns the candidate that name was probably meant to be, or "".
 // Case, '-', '_', '.' and spaces count for nothing; beyond that a third of the
 // characters may differ by insertion, deletion, replacement or transposition
-// of neighbours (Damerau-Levenshtein, each pair once). The closest wins, then
-// the first in order of bytes.
+// of neighbours (Damerau-Levenshtein, each pair once), or one of the two may be
+// the other's beginning, three characters or more. The closest wins, then the
+// first in order of bytes.
 func nearest(name string, candidates []string) string {
 	folded := fold(name)
 	if len(folded) == 0 || len(folded) > maxCompared {
@@ -29,6 +31,9 @@ func nearest(name string, candidates []string) string {
 		}
 		allowed := max(len(folded), len(f)) / 3
 		d := distance(folded, f)
+		if d > allowed && abbreviates(folded, f) {
+			d = allowed
+		}
 		if d > allowed {
 			continue
 		}
@@ -56,6 +61,12 @@ func fold(s string) []rune {
 		}
 	}
 	return out
+}
+
+// abbreviates reports whether one name begins with the whole other.
+func abbreviates(a, b []rune) bool {
+	n := min(len(a), len(b))
+	return n >= 3 && slices.Equal(a[:n], b[:n])
 }
 
 func distance(a, b []rune) int {

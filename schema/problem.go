@@ -346,30 +346,38 @@ func typeName(v any) string {
 	return "number"
 }
 
-// retype says how to write the value when only its quotes are wrong.
+// retype says how to write the value when only its wrapping is wrong.
 func (r *reporter) retype(e *jsonschema.ValidationError, want []string) string {
-	v, _ := r.at(e.InstanceLocation)
+	v, ok := r.at(e.InstanceLocation)
+	if !ok {
+		return ""
+	}
 	switch v := v.(type) {
 	case string:
-		if len(v) > 4096 {
-			return ""
-		}
-		inner, err := decode([]byte(v), limits{bytes: 4096, depth: 32, nodes: 1000})
-		if err != nil {
-			return ""
-		}
-		for _, t := range want {
-			if isType(inner, t) {
-				return "; send it as " + t + ", without quotes around it"
-			}
+		if t := quotedType(v, want); t != "" {
+			return "; send it as " + t + ", without quotes around it"
 		}
 	case json.Number, bool:
 		if slices.Contains(want, "string") {
 			return "; put it in quotes"
 		}
 	}
-	if _, list := v.([]any); !list && slices.Contains(want, "array") {
+	if v != nil && slices.Contains(want, "array") {
 		return "; put a single item in an array"
+	}
+	return ""
+}
+
+// quotedType returns the wanted type that a text holds as JSON, or "".
+func quotedType(s string, want []string) string {
+	inner, err := decode([]byte(s), limits{bytes: 4096, depth: 32, nodes: 1000})
+	if err != nil {
+		return ""
+	}
+	for _, t := range want {
+		if isType(inner, t) {
+			return t
+		}
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // documentLimits bounds the values that are validated.
-var documentLimits = limits{bytes: MaxDocumentBytes, depth: 128, nodes: 200_000}
+var documentLimits = limits{bytes: MaxDocumentBytes, depth: 64, nodes: 200_000}
 
 // Problem is one broken constraint, written so that a model can repair its
 // call in one retry.
@@ -28,9 +28,9 @@ type Problem struct {
 	// whole document. For a missing property it is the object that lacks it.
 	Pointer string `json:"pointer"`
 	// Constraint is the keyword that is broken, such as "type" or "required".
-	// Three are no keywords: "json" (the text is not JSON or over a bound),
-	// "work" (the check is over its bound) and "internal" (the validator
-	// failed).
+	// Four are no keywords: "json" (the text is not JSON or over a bound),
+	// "work" (the check is over its bound), "schema" (broken, but telling where
+	// is over the bound) and "internal" (the validator failed).
 	Constraint string `json:"constraint"`
 	// Message says what was expected and what was found.
 	Message string `json:"message"`
@@ -93,25 +93,25 @@ func (c *Compiled) Validate(doc []byte) error {
 	return nil
 }
 
-func (c *Compiled) check(v any) (out *ValidationError) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case *undecided:
-			out = &ValidationError{Problems: []Problem{{
-				Constraint: p.constraint, Message: clip(p.message, maxMessage),
-			}}}
-		default: // a fault in the validator: fail closed
-			out = &ValidationError{
-				Problems: []Problem{{Constraint: "internal", Message: "the validator failed on this value"}},
-				Err:      fmt.Errorf("validate: panic: %v", p),
-			}
-		}
-	}()
-	c.meter.reset()
-	err := c.schema.Validate(v)
-	if err == nil {
+// check decides first and explains afterwards. Deciding keeps no errors, so it
+// may take many steps; explaining keeps one for each failed step, with its
+// place, and gets fewer.
+func (c *Compiled) check(v any) *ValidationError {
+	broken, stop := c.run(func() error { return c.decide.Validate(v) }, maxSteps)
+	if stop != nil {
+		return stop
+	}
+	if broken != nil { // decide is the schema's negation
 		return nil
+	}
+	err, stop := c.run(func() error { return c.schema.Validate(v) }, maxExplainSteps)
+	if stop != nil {
+		if stop.Err != nil {
+			return stop
+		}
+		return &ValidationError{Problems: []Problem{{
+			Constraint: "schema", Message: "the value does not match the schema; it is too large to say where",
+		}}}
 	}
 	r := reporter{doc: v, byPlace: c.byPlace}
 	var cause *jsonschema.ValidationError
@@ -119,6 +119,27 @@ func (c *Compiled) check(v any) (out *ValidationError) {
 		r.walk(cause)
 	}
 	return r.result()
+}
+
+// run runs one pass of the validator within a number of steps. It returns the
+// pass's answer or why it had to stop.
+func (c *Compiled) run(pass func() error, steps int) (answer error, stop *ValidationError) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *undecided:
+			stop = &ValidationError{Problems: []Problem{{
+				Constraint: p.constraint, Message: clip(p.message, maxMessage),
+			}}}
+		default: // a fault in the validator: fail closed
+			stop = &ValidationError{
+				Problems: []Problem{{Constraint: "internal", Message: "the validator failed on this value"}},
+				Err:      fmt.Errorf("validate: panic: %v", p),
+			}
+		}
+	}()
+	c.meter.reset(steps)
+	return pass(), nil
 }
 
 // reporter turns the validator's tree of errors into problems.
