@@ -1,0 +1,6 @@
+//go:build !unix
+
+package core
+
+// openFlags has nothing to add where folders hold no FIFOs.
+const openFlags = 0
