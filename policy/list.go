@@ -211,7 +211,7 @@ func (l *list) addLiteral(pattern string, index int, v *vocabulary) {
 	if claimsSource([]byte(pattern)) {
 		l.ids.put(pattern, index)
 		l.owners.put(pattern, index)
-		if l.broad {
+		if l.broad { // in allow, a tool's own id must not imitate another tool's
 			first(l.own, pattern, index)
 			l.name(pattern, index, fromAny)
 		}

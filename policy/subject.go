@@ -68,11 +68,6 @@ func (v *vocabulary) prepare(t *tool.Tool, buf *texts) (subject, bool) {
 	if !ascii(t.Owner) || !ascii(t.Name) || !ascii(string(t.ID)) {
 		s.allow = newView(t, false, nil, nil)
 	}
-	if claimsSource(s.allow.id) {
-		// An id that looks canonical and is not the tool's own cannot earn an
-		// allowance that was meant for another tool.
-		s.allow.id = nil
-	}
 	s.groups, s.control = v.classify(t, s.allow.name)
 	return s, true
 }
