@@ -113,7 +113,10 @@ func (s *Source) checkURL(u *url.URL) error {
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	if err != nil {
-		return nil // a name, or something that a resolver may take for one
+		if endsInNumber(u.Hostname()) {
+			return &refusedAddress{tool.Clean(u.Hostname(), 200), "an address in an unusual spelling"}
+		}
+		return nil // a name
 	}
 	// The guard would refuse it too, except that a socket no longer tells an
 	// IPv4-mapped address from a plain one.
@@ -125,6 +128,18 @@ func (s *Source) checkURL(u *url.URL) error {
 		return invalid(next, "the port %q is not a number up to 65535", shorten(u.Port(), 20))
 	}
 	return s.dialer.check(netip.AddrPortFrom(ip, uint16(port)))
+}
+
+// endsInNumber reports hosts that the URL Standard takes for an IPv4 address
+// ("ends in a number"), such as 0x7f.1 and 2130706433. Resolvers disagree on them,
+// so those that are no plain address are refused.
+func endsInNumber(host string) bool {
+	last := strings.TrimSuffix(host, ".")
+	last = strings.ToLower(last[strings.LastIndexByte(last, '.')+1:])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
 // get follows redirects and reads the answer.
