@@ -1,0 +1,106 @@
+package call
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/toolsearch/toolsearch/schema"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// maxSchemaInError bounds, in bytes, the schema that an answer to invalid
+// arguments carries, so that one retry suffices without flooding the model.
+const maxSchemaInError = 16 << 10
+
+// ValidateInput checks arguments against the target's own schema, right before
+// execution. A trusted tool whose schema does not compile never runs; an
+// untrusted one runs unvalidated, since its server checks for itself.
+func ValidateInput(schemas *schema.Cache) Stage {
+	return func(next Handler) Handler {
+		return func(ctx context.Context, r Request) (*tool.Result, error) {
+			raw := r.Target.Input.JSON()
+			compiled, err := schemas.Get(raw)
+			switch {
+			case err != nil && r.Target.Source.Trusted():
+				return nil, badSchema(r.Target, "input", err)
+			case err == nil:
+				if err := compiled.Validate(r.Args); err != nil {
+					return nil, invalidArgs(r.Target, raw, err)
+				}
+			}
+			return next(ctx, r)
+		}
+	}
+}
+
+func badSchema(t *tool.Tool, which string, err error) error {
+	return &tool.Error{
+		Code:   tool.CodeBadSchema,
+		Reason: fmt.Sprintf("%s was not called: its %s schema does not compile: %v", t.ID, which, err),
+		Next:   "Its plugin must be mended; use another tool.",
+		Err:    err,
+	}
+}
+
+func invalidArgs(t *tool.Tool, raw json.RawMessage, err error) error {
+	e := &tool.Error{
+		Code:   tool.CodeInvalidArgs,
+		Reason: fmt.Sprintf("%s was not called: its arguments are wrong: %v", t.ID, err),
+		Next:   "Mend them as the parameters schema says, and call again.",
+		Err:    err,
+	}
+	var problems []schema.Problem
+	var ve *schema.ValidationError
+	if errors.As(err, &ve) {
+		problems = ve.Problems
+	}
+	details := struct {
+		Problems   []schema.Problem `json:"problems"`
+		Parameters json.RawMessage  `json:"parameters,omitempty"`
+	}{Problems: problems}
+	if len(raw) <= maxSchemaInError {
+		details.Parameters = raw
+	} else {
+		e.Next = "Read the parameters with tool_describe, mend them, and call again."
+	}
+	if b, err := tool.Encode(details); err == nil {
+		e.Details = b
+	}
+	return e
+}
+
+// ValidateOutput holds a trusted tool to the output schema it declares. The
+// schema is compiled before the target runs, so that a bad one has no side
+// effects; the details are checked after everything else.
+func ValidateOutput(schemas *schema.Cache) Stage {
+	return func(next Handler) Handler {
+		return func(ctx context.Context, r Request) (*tool.Result, error) {
+			if r.Target.Output == nil || !r.Target.Source.Trusted() {
+				return next(ctx, r)
+			}
+			compiled, err := schemas.Get(r.Target.Output.JSON())
+			if err != nil {
+				return nil, badSchema(r.Target, "output", err)
+			}
+			res, err := next(ctx, r)
+			if err != nil || res == nil || res.IsError {
+				return res, err
+			}
+			details := res.Details
+			if len(details) == 0 {
+				details = json.RawMessage("null")
+			}
+			if err := compiled.Validate(details); err != nil {
+				return nil, &tool.Error{
+					Code:   tool.CodeInvalidOutput,
+					Reason: fmt.Sprintf("%s ran, but its answer breaks its own output schema: %v", r.Target.ID, err),
+					Next:   "Side effects may have happened: check before you repeat it.",
+					Err:    err,
+				}
+			}
+			return res, nil
+		}
+	}
+}

@@ -1,0 +1,186 @@
+// Package catalog holds one run's tools as an immutable snapshot: search them,
+// describe one, resolve a name to one, suggest what was meant.
+//
+// A Catalog is a value. It is built once from tools that policy has already
+// filtered, never changes, and may be shared by every run with the same
+// fingerprint. What is not in it does not exist: not for search, not for
+// suggestions, not for calls.
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"slices"
+	"strings"
+
+	"github.com/toolsearch/toolsearch/rank"
+	"github.com/toolsearch/toolsearch/schema"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Catalog is safe for concurrent use.
+type Catalog struct {
+	tools       []*tool.Tool // sorted by id bytes; the index's documents in this order
+	direct      []*tool.Tool // visible tools, sorted by id bytes
+	byID        map[tool.ID]int32
+	byName      map[string][]int32 // exact name → cataloged tools
+	folded      map[string][]int32 // tool.Normalize(name) → cataloged tools
+	index       *rank.Index
+	fingerprint string
+	outages     []Outage
+}
+
+// Outage says why tools of one owner may be missing or stale. Only owners that
+// the run may use are listed.
+type Outage struct {
+	Owner  string `json:"owner"`
+	Reason string `json:"reason"`
+	Stale  bool   `json:"stale"` // its last known tools are listed all the same
+}
+
+// Input is what a catalog is built from. Tools must be policy-filtered already.
+type Input struct {
+	Tools   []*tool.Tool // any order; direct-only tools are kept apart
+	Outages []Outage
+}
+
+// Build makes a catalog. It fails when two tools have one id, since a call
+// could then reach the wrong one, and when a tool is not complete.
+func Build(in Input) (*Catalog, error) {
+	c := &Catalog{outages: slices.Clone(in.Outages)}
+	for _, t := range in.Tools {
+		if t == nil || t.ID == "" || t.Name == "" || t.Input == nil {
+			return nil, fmt.Errorf("build catalog: tool %+v lacks an id, a name or an input schema", idOf(t))
+		}
+		if t.Mode == tool.DirectOnly {
+			c.direct = append(c.direct, t)
+		} else {
+			c.tools = append(c.tools, t)
+		}
+	}
+	sortByID(c.tools)
+	sortByID(c.direct)
+	c.byID = make(map[tool.ID]int32, len(c.tools))
+	c.byName = make(map[string][]int32, len(c.tools))
+	c.folded = make(map[string][]int32, len(c.tools))
+	docs := make([]rank.Document, len(c.tools))
+	for i, t := range c.tools {
+		if _, twice := c.byID[t.ID]; twice {
+			return nil, fmt.Errorf("build catalog: two tools have the id %q; rename one of their owners", t.ID)
+		}
+		n := int32(i)
+		c.byID[t.ID] = n
+		c.byName[t.Name] = append(c.byName[t.Name], n)
+		f := tool.Normalize(t.Name)
+		c.folded[f] = append(c.folded[f], n)
+		docs[i] = document(t)
+	}
+	for _, t := range c.direct {
+		if _, twice := c.byID[t.ID]; twice {
+			return nil, fmt.Errorf("build catalog: two tools have the id %q; rename one of their owners", t.ID)
+		}
+	}
+	c.index = rank.Build(docs)
+	c.fingerprint = Fingerprint(in.Tools)
+	return c, nil
+}
+
+func idOf(t *tool.Tool) string {
+	if t == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("%q (name %q)", t.ID, t.Name)
+}
+
+func sortByID(tools []*tool.Tool) {
+	slices.SortFunc(tools, func(a, b *tool.Tool) int { return strings.Compare(string(a.ID), string(b.ID)) })
+}
+
+// document is what search may know of a tool. The schema of an untrusted
+// source stays unread.
+func document(t *tool.Tool) rank.Document {
+	d := rank.Document{ID: string(t.ID), Name: t.Name}
+	d.Text[rank.Name] = t.Name
+	d.Text[rank.Label] = t.Label
+	d.Text[rank.Description] = t.Description
+	d.Text[rank.Hint] = t.SearchHint
+	if t.Owner != tool.CoreOwner && t.Owner != tool.ClientOwner {
+		d.Text[rank.Owner] = t.Owner
+	}
+	if t.SchemaTrusted() {
+		names, descriptions := schema.Text(t.Input.JSON())
+		d.Text[rank.Parameter] = names + "\n" + descriptions
+	}
+	return d
+}
+
+// Fingerprint identifies the tools that Build would catalog: same bytes, same
+// tools. A tool's Revision stands for its whole definition, so that no schema
+// is read; only a tool of a trusted source that has no Revision is read whole.
+func Fingerprint(list []*tool.Tool) string {
+	tools := slices.Clone(list)
+	sortByID(tools)
+	h := sha256.New()
+	for _, t := range tools {
+		writeField(h, string(t.ID), t.Revision, string(t.Mode))
+		if t.Revision != "" {
+			continue
+		}
+		writeField(h, string(t.Source), t.Owner, t.Name, t.Label, t.Description, t.SearchHint)
+		if t.SchemaTrusted() {
+			writeField(h, string(t.Input.JSON()))
+			if t.Output != nil {
+				writeField(h, string(t.Output.JSON()))
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// writeField writes length-prefixed strings, so that no two lists collide.
+func writeField(h hash.Hash, fields ...string) {
+	var n [8]byte
+	for _, f := range fields {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(f)))
+		h.Write(n[:]) // a hash never fails
+		h.Write([]byte(f))
+	}
+}
+
+// Tools returns the cataloged tools in id order. The slice must not be changed.
+func (c *Catalog) Tools() []*tool.Tool { return c.tools }
+
+// Direct returns the model-visible tools in id order. The slice must not be
+// changed.
+func (c *Catalog) Direct() []*tool.Tool { return c.direct }
+
+// Len returns the number of cataloged tools.
+func (c *Catalog) Len() int { return len(c.tools) }
+
+// Sources counts the cataloged tools of each source.
+func (c *Catalog) Sources() map[tool.Source]int {
+	n := map[tool.Source]int{tool.OpenClaw: 0, tool.MCP: 0, tool.Client: 0}
+	for _, t := range c.tools {
+		n[t.Source]++
+	}
+	return n
+}
+
+// Outages lists the owners that are down or stale.
+func (c *Catalog) Outages() []Outage { return c.outages }
+
+// WithOutages returns the same catalog with other outages. It shares the index.
+func (c *Catalog) WithOutages(outages []Outage) *Catalog {
+	other := *c
+	other.outages = slices.Clone(outages)
+	return &other
+}
+
+// Fingerprint identifies the catalog's content.
+func (c *Catalog) Fingerprint() string { return c.fingerprint }
+
+// IndexBytes is the size of the search index in memory.
+func (c *Catalog) IndexBytes() int64 { return c.index.Bytes() }

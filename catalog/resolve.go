@@ -1,0 +1,111 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// maxSuggestions bounds what an unknown-tool error offers.
+const maxSuggestions = 3
+
+// maxRefEcho bounds, in bytes, how much of a caller's reference an error repeats.
+const maxRefEcho = 200
+
+// Resolve finds the cataloged tool that ref means: its exact id; else its exact
+// name, if one tool has it; else the one tool whose name differs only in case,
+// '-' and '_'. The error is a *tool.Error that suggests what may have been meant.
+func (c *Catalog) Resolve(ref string) (*tool.Tool, error) {
+	ref = strings.TrimSpace(ref)
+	if i, ok := c.byID[tool.ID(ref)]; ok {
+		return c.tools[i], nil
+	}
+	if t := c.visible(ref); t != nil && len(c.byName[ref]) == 0 {
+		return nil, &tool.Error{
+			Code:   tool.CodeCallDirectly,
+			Reason: fmt.Sprintf("%q is visible to you already, so it is not in the catalog", t.Name),
+			Next:   "Call it directly by that name.",
+		}
+	}
+	if docs := c.byName[ref]; len(docs) > 0 {
+		return c.only(ref, docs)
+	}
+	if docs := c.folded[tool.Normalize(ref)]; len(docs) == 1 {
+		return c.tools[docs[0]], nil
+	}
+	return nil, c.unknown(ref)
+}
+
+// Describe returns the full answer about the tool that ref means.
+func (c *Catalog) Describe(ref string) (Description, error) {
+	t, err := c.Resolve(ref)
+	if err != nil {
+		return Description{}, err
+	}
+	return Description{Hit: Entry(t), Tool: t}, nil
+}
+
+// visible returns the direct-only tool that ref names by id or name.
+func (c *Catalog) visible(ref string) *tool.Tool {
+	for _, t := range c.direct {
+		if string(t.ID) == ref || t.Name == ref {
+			return t
+		}
+	}
+	return nil
+}
+
+func (c *Catalog) only(ref string, docs []int32) (*tool.Tool, error) {
+	if len(docs) == 1 {
+		return c.tools[docs[0]], nil
+	}
+	ids := make([]string, 0, maxSuggestions)
+	for _, d := range docs[:min(len(docs), maxSuggestions)] {
+		ids = append(ids, string(c.tools[d].ID))
+	}
+	more := ""
+	if n := len(docs) - len(ids); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return nil, &tool.Error{
+		Code:   tool.CodeAmbiguous,
+		Reason: fmt.Sprintf("%d tools are named %q", len(docs), tool.Clean(ref, maxRefEcho)),
+		Next:   "Pass the exact id of one: " + strings.Join(ids, ", ") + more + ".",
+	}
+}
+
+func (c *Catalog) unknown(ref string) error {
+	shown := tool.Clean(ref, maxRefEcho)
+	if o, ok := c.outageOf(ref); ok {
+		return &tool.Error{
+			Code:   tool.CodeUnavailable,
+			Reason: fmt.Sprintf("no tool %q: the server %q is not available (%s)", shown, o.Owner, o.Reason),
+			Next:   "Try again later, or search for another tool.",
+		}
+	}
+	next := "Use tool_search to find a tool, then its exact id."
+	var names []string
+	for _, d := range c.index.Suggest(ref, maxSuggestions) {
+		names = append(names, string(c.tools[d].ID))
+	}
+	if len(names) > 0 {
+		next = "Did you mean " + strings.Join(names, ", ") + "? If not, use tool_search with other words."
+	}
+	return &tool.Error{
+		Code:   tool.CodeUnknownTool,
+		Reason: fmt.Sprintf("no tool %q in this catalog", shown),
+		Next:   next,
+	}
+}
+
+// outageOf finds the outage of the server that an id names. Ids are matched by
+// their canonical prefix, not taken apart.
+func (c *Catalog) outageOf(ref string) (Outage, bool) {
+	for _, o := range c.outages {
+		if strings.HasPrefix(ref, string(tool.NewID(tool.MCP, o.Owner, ""))) {
+			return o, true
+		}
+	}
+	return Outage{}, false
+}

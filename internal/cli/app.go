@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsearch/toolsearch"
+	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/internal/config"
+	"github.com/toolsearch/toolsearch/policy"
+	"github.com/toolsearch/toolsearch/source/core"
+	"github.com/toolsearch/toolsearch/source/jsonl"
+	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// app is what the verbs share: the global flags, and what they open.
+type app struct {
+	std        *streams
+	configPath string
+	verbose    bool
+
+	catalogFile  string // --catalog
+	trustSchemas bool   // --trust-schemas
+	agent        string // --agent
+}
+
+// catalogFlags adds the flags of every verb that reads tools.
+func (a *app) catalogFlags(c *cobra.Command) {
+	c.Flags().StringVar(&a.catalogFile, "catalog", "", "read the tools from this JSONL file instead of the configured sources")
+	c.Flags().BoolVar(&a.trustSchemas, "trust-schemas", false, "with --catalog: search the parameters of every tool")
+	c.Flags().StringVar(&a.agent, "agent", "", "use the settings of this agent of the configuration")
+	_ = c.MarkFlagFilename("catalog", "jsonl") // fails only for a flag that does not exist
+}
+
+// logger logs to stderr with -v, and else only what went wrong.
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelError
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.std.err, &slog.HandlerOptions{Level: level}))
+}
+
+// loadConfig reads the configuration and prints its warnings.
+func (a *app) loadConfig(ctx context.Context) (*config.Config, error) {
+	at, err := config.Find(config.FindOptions{Explicit: a.configPath})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(ctx, at.LoadPath())
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range cfg.Warnings {
+		fmt.Fprintf(a.std.err, "warning: %s\n", w)
+	}
+	return cfg, nil
+}
+
+// limits returns the search limits: those of the configuration, or the
+// defaults for a catalog file, which needs none.
+func (a *app) limits(ctx context.Context) (catalog.Limits, error) {
+	ts := config.Default().Tools.ToolSearch
+	if a.catalogFile == "" {
+		cfg, err := a.loadConfig(ctx)
+		if err != nil {
+			return catalog.Limits{}, err
+		}
+		ts = cfg.ToolSearchFor(a.agent)
+	}
+	return catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit}, nil
+}
+
+// loadCatalogFile reads --catalog and reports the lines it left out.
+func (a *app) loadCatalogFile(ctx context.Context) ([]*tool.Tool, error) {
+	tools, problems, err := jsonl.LoadFile(ctx, a.catalogFile, jsonl.Options{TrustSchemas: a.trustSchemas})
+	if err != nil {
+		return nil, err
+	}
+	const shown = 20
+	for i, p := range problems {
+		if i == shown {
+			fmt.Fprintf(a.std.err, "warning: %s: %d more lines were left out\n", a.catalogFile, len(problems)-shown)
+			break
+		}
+		fmt.Fprintf(a.std.err, "warning: %s:%d: left out: %v\n", a.catalogFile, p.Line, p.Err)
+	}
+	return tools, nil
+}
+
+// catalog opens the tools to search: of --catalog, or of the configured
+// sources once they have answered or failed.
+func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
+	if a.catalogFile != "" {
+		tools, err := a.loadCatalogFile(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		cat, err := catalog.Build(catalog.Input{Tools: tools})
+		return cat, func() {}, err
+	}
+	set, err := a.open(ctx, openOptions{core: true, wait: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	cat, err := set.Catalog(ctx)
+	if err != nil {
+		set.close()
+		return nil, nil, err
+	}
+	return cat, set.close, nil
+}
+
+// openOptions say how the configured sources are opened.
+type openOptions struct {
+	core bool // whether core tools are on when the configuration does not say
+	wait bool // for every server, showing progress
+}
+
+// toolset is a running Toolset and what closes with it.
+type toolset struct {
+	*toolsearch.Toolset
+	cfg      *config.Config
+	search   config.ToolSearch
+	policy   *policy.Policy
+	warnings []string
+	close    func()
+}
+
+// open starts the configured sources.
+func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
+	cfg, err := a.loadConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := cfg.Agent(a.agent); a.agent != "" && !known {
+		return nil, usagef("no agent %q in %s", a.agent, cfg.Path)
+	}
+	ts := cfg.ToolSearchFor(a.agent)
+	mode, modeWarnings := effectiveMode(ts)
+	pol, policyWarnings, err := newPolicy(cfg, a.agent)
+	if err != nil {
+		return nil, err
+	}
+	keep, err := serverFilter(cfg)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := resolveServers(cfg)
+	if err != nil {
+		return nil, err
+	}
+	tools, closeCore, err := a.coreTools(cfg, opt.core)
+	if err != nil {
+		return nil, err
+	}
+	set := &toolset{cfg: cfg, search: ts, policy: pol, warnings: modeWarnings}
+	for _, w := range policyWarnings {
+		set.warnings = append(set.warnings, w.String())
+	}
+	set.Toolset, err = toolsearch.New(ctx, toolsearch.Options{
+		Tools:   tools,
+		Servers: servers,
+		MCP: mcp.Options{
+			CacheDir: cacheDir(), Logger: a.logger(), ClientName: "toolsearch", ClientVersion: version,
+		},
+		Mode:   mode,
+		Limits: catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
+		Policy: pol,
+		Keep:   keep,
+		Logger: a.logger(),
+	})
+	if err != nil {
+		closeCore()
+		return nil, err
+	}
+	set.close = func() {
+		if err := set.Close(); err != nil {
+			fmt.Fprintf(a.std.err, "warning: stop the servers: %v\n", err)
+		}
+		closeCore()
+	}
+	for _, w := range set.warnings {
+		fmt.Fprintf(a.std.err, "warning: %s\n", w)
+	}
+	if opt.wait {
+		if err := a.waitFor(ctx, set); err != nil {
+			set.close()
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// effectiveMode is the mode that this build can serve.
+func effectiveMode(ts config.ToolSearch) (surface.Mode, []string) {
+	if !ts.Enabled {
+		return surface.Off, nil
+	}
+	if ts.Mode == config.ModeTools {
+		return surface.Tools, nil
+	}
+	return surface.Tools, []string{fmt.Sprintf("tools.toolSearch.mode %q acts as \"tools\" here", ts.Mode)}
+}
+
+// waitFor waits for the servers, and says so when it takes a while.
+func (a *app) waitFor(ctx context.Context, set *toolset) error {
+	notice := time.AfterFunc(time.Second, func() {
+		fmt.Fprintln(a.std.err, "waiting for MCP servers…")
+	})
+	defer notice.Stop()
+	if err := set.Wait(ctx); err != nil {
+		return err
+	}
+	for _, st := range set.Status() {
+		if st.State == mcp.Failed {
+			fmt.Fprintf(a.std.err, "warning: server %q is not available: %s\n", st.Name, st.LastError)
+		}
+	}
+	return nil
+}
+
+// coreTools opens the core tools, in the current folder.
+func (a *app) coreTools(cfg *config.Config, byDefault bool) ([]*tool.Tool, func(), error) {
+	on := byDefault
+	if cfg.Tools.Core != nil {
+		on = *cfg.Tools.Core
+	}
+	if agent, ok := cfg.Agent(a.agent); ok && agent.Core != nil {
+		on = *agent.Core
+	}
+	if !on {
+		return nil, func() {}, nil
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the core tools: %w", err)
+	}
+	src, err := core.New(core.Options{Workspace: folder})
+	if err != nil {
+		return nil, nil, err
+	}
+	return src.Tools(), func() {
+		if err := src.Close(); err != nil {
+			fmt.Fprintf(a.std.err, "warning: close the core tools: %v\n", err)
+		}
+	}, nil
+}
+
+// cacheDir is where the servers' last known tools are kept; "" keeps none.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "toolsearch", "mcp")
+}
+
+// completeTools completes the ids of the last known tools.
+func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var tools []*tool.Tool
+	if a.catalogFile != "" {
+		tools, _, _ = jsonl.LoadFile(cmd.Context(), a.catalogFile, jsonl.Options{}) // no completions for a bad file
+	} else if set, err := a.open(cmd.Context(), openOptions{core: true}); err == nil {
+		defer set.close()
+		if plan, err := set.Plan(); err == nil {
+			tools = plan.Allowed
+		}
+	}
+	ids := make([]string, 0, len(tools))
+	for _, t := range tools {
+		ids = append(ids, fmt.Sprintf("%s\t%s", t.ID, oneLine(t.Description, 60)))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

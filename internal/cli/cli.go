@@ -1,0 +1,156 @@
+// Package cli is the command line: one file per verb.
+//
+// Manners of every verb: data goes to stdout, everything else to stderr;
+// --json prints data as JSON; colour and progress appear only on a terminal
+// (NO_COLOR is honoured); an error is "toolsearch: what: why" and a hint line.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Exit codes.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitRefused     = 3 // by policy or approval
+	ExitUnavailable = 4 // a source
+)
+
+// Main runs the command line and returns its exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	std := newStreams(stdin, stdout, stderr)
+	root := newRoot(std)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.ExecuteContext(ctx); err != nil {
+		printError(std, err)
+		return exitCode(err)
+	}
+	return ExitOK
+}
+
+// usageError marks a wrong command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// hintError adds what to do next to an error.
+type hintError struct {
+	err  error
+	hint string
+}
+
+func (e hintError) Error() string { return e.err.Error() }
+func (e hintError) Unwrap() error { return e.err }
+
+// silentError only sets the exit code: what is wrong was printed already.
+type silentError struct{ code int }
+
+func (e silentError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+func exitCode(err error) int {
+	var silent silentError
+	if errors.As(err, &silent) {
+		return silent.code
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		return ExitUsage
+	}
+	var te *tool.Error
+	if errors.As(err, &te) {
+		switch te.Code {
+		case tool.CodeBlocked:
+			return ExitRefused
+		case tool.CodeUnavailable:
+			return ExitUnavailable
+		case tool.CodeInvalidInput:
+			return ExitUsage
+		}
+	}
+	return ExitFailed
+}
+
+func printError(s *streams, err error) {
+	var silent silentError
+	if errors.As(err, &silent) {
+		return
+	}
+	var hint hintError
+	var te *tool.Error
+	switch {
+	case errors.As(err, &hint):
+		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(err.Error(), 4000), hint.hint)
+	case errors.As(err, &te) && te.Next != "":
+		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(te.Reason, 4000), tool.Clean(te.Next, 4000))
+	default:
+		fmt.Fprintf(s.err, "toolsearch: %s\n", tool.Clean(err.Error(), 4000))
+	}
+}
+
+func newRoot(std *streams) *cobra.Command {
+	app := &app{std: std}
+	root := &cobra.Command{
+		Use:   "toolsearch",
+		Short: "Any number of tools for any agent, for the price of three",
+		Long: `Toolsearch collects tools from MCP servers, plugins and its own set, filters
+them by policy, and shows an agent a small surface to search, describe and
+call them.
+
+Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by policy or approval,
+4 a source is unavailable.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return hintError{usageError{err}, fmt.Sprintf("see '%s --help'", c.CommandPath())}
+	})
+	root.PersistentFlags().StringVar(&app.configPath, "config", "", "configuration file (default: $TOOLSEARCH_CONFIG, ./toolsearch.json5, then the user's config folder)")
+	root.PersistentFlags().BoolVarP(&app.verbose, "verbose", "v", false, "log to stderr what is going on")
+	root.AddCommand(
+		newSearch(app), newDescribe(app), newCall(app), newPlan(app), newServers(app),
+		newMCP(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
+	)
+	for _, c := range root.Commands() {
+		wrapArgs(c)
+	}
+	return root
+}
+
+// wrapArgs makes a wrong number of arguments a usage error with a hint.
+func wrapArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return hintError{usageError{err}, fmt.Sprintf("usage: %s", c.UseLine())}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/toolsearch/toolsearch/internal/config"
+	"github.com/toolsearch/toolsearch/internal/server"
+	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/turn"
+)
+
+// firstAnswerDeadline is how long a request waits for servers of which nothing
+// is known yet. What is not there by then is announced when it comes.
+const firstAnswerDeadline = 5 * time.Second
+
+func newMCP(app *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve all configured tools to one MCP client over stdio",
+		Long: `Put this into an MCP client's configuration:
+
+  {"mcpServers": {"toolsearch": {"command": "toolsearch", "args": ["mcp"]}}}
+
+With tools.toolSearch on, the client sees tool_search, tool_describe and
+tool_call; with it off, every allowed tool, passed through unchanged.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serveStdio(cmd.Context(), app) },
+	}
+	c.Flags().StringVar(&app.agent, "agent", "", "use the settings of this agent of the configuration")
+	return c
+}
+
+func serveStdio(ctx context.Context, app *app) error {
+	set, err := app.open(ctx, openOptions{})
+	if err != nil {
+		return err
+	}
+	defer set.close()
+	srv := server.NewMCP(server.Options{
+		Surface: set.Surface(),
+		Version: version,
+		Logger:  app.logger(),
+		Ready: func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, firstAnswerDeadline)
+			defer cancel()
+			set.WaitKnown(ctx)
+		},
+	})
+	var shown *surface.View
+	defer set.Subscribe(func(p *turn.Plan) {
+		// Only what the client sees is announced: a hidden tool that comes or
+		// goes changes no list, and would only cost the client its cache.
+		if shown == nil || !shown.SameTools(p.View) {
+			srv.ToolsChanged()
+		}
+		shown = p.View
+	})()
+	err = srv.Run(ctx, &sdk.StdioTransport{})
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil // the client left, or a signal came
+	}
+	return err
+}
+
+// resolveServers expands the servers' variables. They resolve late: only here,
+// and only into the options of the running client.
+func resolveServers(cfg *config.Config) ([]mcp.Server, error) {
+	var out []mcp.Server
+	for _, s := range cfg.MCP.Servers {
+		server := mcp.Server{
+			Name: s.Name, Disabled: !s.Enabled,
+			StartTimeout: s.StartTimeout, CallTimeout: s.CallTimeout, TrustSchemas: s.TrustSchemas,
+		}
+		if server.Disabled { // its variables need not exist
+			server.Command, server.URL = s.Command.Raw, s.URL.Raw
+			out = append(out, server)
+			continue
+		}
+		r, err := s.Resolve(os.LookupEnv)
+		if err != nil {
+			return nil, err
+		}
+		server.Command, server.Args, server.Dir, server.URL = r.Command, r.Args, r.Dir, r.URL
+		server.Headers = make(map[string]string, len(r.Headers))
+		for _, h := range r.Headers {
+			server.Headers[h.Name] = h.Value
+		}
+		for _, v := range r.Env {
+			server.Env = append(server.Env, v.Name+"="+v.Value)
+		}
+		out = append(out, server)
+	}
+	return out, nil
+}

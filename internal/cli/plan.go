@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// planReport is what a model would see, and what that costs.
+type planReport struct {
+	Mode     surface.Mode        `json:"mode"`
+	Visible  []string            `json:"visible"`
+	Catalog  int                 `json:"catalogSize"`
+	Sources  map[tool.Source]int `json:"sources"`
+	Bytes    planBytes           `json:"bytes"`
+	Outages  []catalog.Outage    `json:"outages,omitempty"`
+	Warnings []string            `json:"warnings,omitempty"`
+}
+
+// planBytes compares the tool definitions of a request, in bytes of JSON.
+type planBytes struct {
+	Direct  int `json:"direct"`  // with every allowed tool in the request
+	Surface int `json:"surface"` // with what the mode shows
+}
+
+func newPlan(app *app) *cobra.Command {
+	var asJSON, gateway bool
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Show what a model would see, and what it saves",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			set, err := app.open(cmd.Context(), openOptions{core: !gateway, wait: true})
+			if err != nil {
+				return err
+			}
+			defer set.close()
+			rep, err := makePlanReport(set)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return app.std.printJSON(rep)
+			}
+			return printPlan(app.std, rep)
+		},
+	}
+	c.Flags().StringVar(&app.agent, "agent", "", "use the settings of this agent of the configuration")
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().BoolVar(&gateway, "mcp", false, "as 'toolsearch mcp' plans, which has the core tools off by default")
+	return c
+}
+
+func makePlanReport(set *toolset) (planReport, error) {
+	plan, err := set.Plan()
+	if err != nil {
+		return planReport{}, err
+	}
+	rep := planReport{
+		Mode: plan.View.Mode, Outages: plan.Outages, Visible: []string{},
+		Sources:  map[tool.Source]int{tool.OpenClaw: 0, tool.MCP: 0, tool.Client: 0},
+		Warnings: append(append([]string{}, set.warnings...), plan.Warnings...),
+	}
+	for _, w := range set.policy.Unknown(plan.Allowed) {
+		rep.Warnings = append(rep.Warnings, w.String())
+	}
+	if c := plan.View.Catalog; c != nil {
+		rep.Catalog, rep.Sources = c.Len(), c.Sources()
+	}
+	for _, v := range set.Visible() {
+		rep.Visible = append(rep.Visible, v.Name)
+		rep.Bytes.Surface += v.Size()
+	}
+	for _, t := range plan.Allowed {
+		rep.Bytes.Direct += surface.Direct(t, surface.WireName(t, surface.MCPNameLimit)).Size()
+	}
+	return rep, nil
+}
+
+func printPlan(s *streams, r planReport) error {
+	fmt.Fprintf(s.out, "%s %s\n", s.bold("mode"), r.Mode)
+	fmt.Fprintf(s.out, "%s %d\n", s.bold("visible tools"), len(r.Visible))
+	const shown = 20
+	for i, name := range r.Visible {
+		if i == shown {
+			fmt.Fprintf(s.out, "  … and %d more\n", len(r.Visible)-shown)
+			break
+		}
+		fmt.Fprintf(s.out, "  %s\n", oneLine(name, 128))
+	}
+	fmt.Fprintf(s.out, "%s %d: %d openclaw, %d mcp, %d client\n", s.bold("catalog"), r.Catalog,
+		r.Sources[tool.OpenClaw], r.Sources[tool.MCP], r.Sources[tool.Client])
+	fmt.Fprintf(s.out, "%s %d direct, %d as shown", s.bold("bytes of tool definitions"), r.Bytes.Direct, r.Bytes.Surface)
+	if r.Bytes.Direct > 0 {
+		fmt.Fprintf(s.out, " (%.2f %%)", 100*float64(r.Bytes.Surface)/float64(r.Bytes.Direct))
+	}
+	fmt.Fprintln(s.out)
+	for _, o := range r.Outages {
+		fmt.Fprintf(s.out, "%s %s: %s\n", s.bold("not available"), o.Owner, oneLine(o.Reason, 300))
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(s.out, "%s %s\n", s.bold("warning"), oneLine(w, 500))
+	}
+	return nil
+}

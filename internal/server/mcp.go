@@ -1,0 +1,171 @@
+// Package server speaks the program's protocols: here MCP, over any transport
+// of the official SDK.
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// pageSize is the most tools of one tools/list page. A surface has a handful;
+// only the mode "off" has more.
+const pageSize = 1000
+
+// MCP serves a surface as an MCP server.
+type MCP struct {
+	surface *surface.Surface
+	server  *mcp.Server
+	ready   func(context.Context)
+}
+
+// Options makes an MCP server.
+type Options struct {
+	Surface *surface.Surface
+	Version string
+	Logger  *slog.Logger
+	// Ready, when not nil, is called before the first list and before each
+	// search: it may wait a moment for sources that never answered yet.
+	Ready func(context.Context)
+}
+
+// NewMCP makes a server. Its own few tools are answered by middleware, so that
+// schemas and results pass through byte for byte.
+func NewMCP(opt Options) *MCP {
+	m := &MCP{surface: opt.Surface, ready: opt.Ready}
+	if m.ready == nil {
+		m.ready = func(context.Context) {}
+	}
+	m.server = mcp.NewServer(
+		&mcp.Implementation{Name: "toolsearch", Title: "Toolsearch", Version: opt.Version},
+		&mcp.ServerOptions{
+			Instructions: instructions(),
+			Logger:       opt.Logger,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		})
+	m.server.AddReceivingMiddleware(m.intercept)
+	return m
+}
+
+// Server is the SDK's server, to be connected to a transport.
+func (m *MCP) Server() *mcp.Server { return m.server }
+
+// Run serves one client over the transport until it leaves or ctx ends.
+func (m *MCP) Run(ctx context.Context, t mcp.Transport) error { return m.server.Run(ctx, t) }
+
+// ToolsChanged tells every client that the visible tools changed.
+//
+// The SDK announces a change only when one of its own tools changes, and it
+// holds none of ours: re-adding a tool that is never listed is how it is told.
+func (m *MCP) ToolsChanged() {
+	m.server.AddTool(
+		&mcp.Tool{Name: "changed", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return nil, errors.New("not a tool") // never reached: intercept answers tools/call
+		})
+}
+
+func (m *MCP) intercept(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "tools/list":
+			if r, ok := req.(*mcp.ListToolsRequest); ok {
+				return m.list(ctx, r)
+			}
+		case "tools/call":
+			if r, ok := req.(*mcp.CallToolRequest); ok {
+				return m.call(ctx, r)
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+func (m *MCP) list(ctx context.Context, req *mcp.ListToolsRequest) (mcp.Result, error) {
+	m.ready(ctx)
+	visible := m.surface.Visible()
+	start := 0
+	if req.Params != nil && req.Params.Cursor != "" {
+		after, err := base64.RawURLEncoding.DecodeString(req.Params.Cursor)
+		if err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/list: the cursor is not one of this server's"}
+		}
+		start = slices.IndexFunc(visible, func(v surface.Visible) bool { return v.Tool != nil && v.Name > string(after) })
+		if start < 0 {
+			start = len(visible)
+		}
+	}
+	end := min(start+pageSize, len(visible))
+	body := []byte(`{"tools":[`)
+	for i, v := range visible[start:end] {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		def, err := definition(v)
+		if err != nil {
+			return nil, err
+		}
+		body = append(body, def...)
+	}
+	body = append(body, ']')
+	if end < len(visible) {
+		body = fmt.Appendf(body, `,"nextCursor":%q`, base64.RawURLEncoding.EncodeToString([]byte(visible[end-1].Name)))
+	}
+	if modern(req.ProtocolVersion()) {
+		// The list depends on this client's policy, and a swap may change it.
+		body = append(body, `,"ttlMs":0,"cacheScope":"private"`...)
+	}
+	return newRawResult(append(body, '}'), req.ProtocolVersion()), nil
+}
+
+func (m *MCP) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, error) {
+	if req.Params == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call: params are missing"}
+	}
+	m.ready(ctx)
+	res, err := m.surface.Call(ctx, req.Params.Name, surface.Request{
+		Args:     req.Params.Arguments,
+		Progress: m.progress(ctx, req),
+	})
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %v", tool.Clean(req.Params.Name, 200), err)}
+	}
+	raw := res.Raw
+	if raw == nil {
+		if raw, err = marshalResult(res); err != nil {
+			return nil, err
+		}
+	}
+	return newRawResult(raw, req.ProtocolVersion()), nil
+}
+
+// progress passes a tool's reports to the client, when it asked for them.
+func (m *MCP) progress(ctx context.Context, req *mcp.CallToolRequest) func(tool.Progress) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	return func(p tool.Progress) {
+		// A client that does not take the report loses only the report.
+		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token, Progress: p.Progress, Total: p.Total, Message: p.Message,
+		})
+	}
+}
+
+// firstStateless is the first protocol version without sessions; versions are
+// dates, so they compare as text.
+const firstStateless = "2026-07-28"
+
+func modern(version string) bool { return strings.Compare(version, firstStateless) >= 0 }

@@ -1,0 +1,90 @@
+package surface
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Limits of tool names on the wire.
+const (
+	MCPNameLimit   = 128 // of A-Za-z0-9_.-
+	ModelNameLimit = 64  // of A-Za-z0-9_-, Anthropic and OpenAI Chat
+)
+
+// WireName is the name under which a hidden tool is shown when it is exposed
+// directly. It depends on owner and name alone, so that adding a server renames
+// nothing: a name that had to be changed or cut ends in a hash of the original
+// pair. Trusted tools keep their bare name.
+func WireName(t *tool.Tool, limit int) string {
+	plain := t.Name
+	if t.Source == tool.MCP {
+		plain = t.Owner + "__" + t.Name
+	}
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		case r == '.' && limit == MCPNameLimit:
+			return r
+		}
+		return '_'
+	}, plain)
+	// Without the hash, "a__b" + "c" and "a" + "b__c", or "a_" + "b" and "a" +
+	// "_b", would join alike.
+	splits := t.Source != tool.MCP || !strings.Contains(t.Owner, "__") && !strings.HasSuffix(t.Owner, "_")
+	if safe == plain && safe != "" && len(safe) <= limit && splits && !IsControl(safe) {
+		return safe
+	}
+	sum := sha256.Sum256([]byte(t.Owner + "\x00" + t.Name))
+	tail := "_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
+	return safe[:min(len(safe), limit-len(tail))] + tail
+}
+
+// Names maps wire names back to tools. It is immutable.
+type Names struct {
+	exact  map[string]*tool.Tool
+	folded map[string][]*tool.Tool
+}
+
+// NewNames gives every tool its wire name. Two tools with one wire name are an
+// error that lists both.
+func NewNames(tools []*tool.Tool, limit int) (*Names, error) {
+	n := &Names{exact: make(map[string]*tool.Tool, len(tools)), folded: make(map[string][]*tool.Tool, len(tools))}
+	for _, t := range tools {
+		name := WireName(t, limit)
+		if other, taken := n.exact[name]; taken {
+			return nil, fmt.Errorf("tools %s and %s are both called %q on the wire; rename a server or deny one of them", other.ID, t.ID, name)
+		}
+		n.exact[name] = t
+		f := tool.Normalize(name)
+		n.folded[f] = append(n.folded[f], t)
+	}
+	return n, nil
+}
+
+// Lookup finds the tool a wire name means. Variants of case, '-' and '_' are
+// accepted only when exactly one tool fits.
+func (n *Names) Lookup(name string) (*tool.Tool, bool) {
+	if t, ok := n.exact[name]; ok {
+		return t, true
+	}
+	if fits := n.folded[tool.Normalize(name)]; len(fits) == 1 {
+		return fits[0], true
+	}
+	return nil, false
+}
+
+// All returns the wire names in byte order.
+func (n *Names) All() []string {
+	names := make([]string, 0, len(n.exact))
+	for name := range n.exact {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

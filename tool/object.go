@@ -1,0 +1,92 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Member is one member of a JSON object.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Object is a JSON object that keeps the order and the bytes of its members.
+type Object []Member
+
+// ReadObject splits a JSON object at its first level. A member that stands
+// twice is kept twice; Repeated finds it.
+func ReadObject(raw json.RawMessage) (Object, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("expected a JSON object")
+	}
+	out := Object{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, fmt.Errorf("read a member's name: %w", err)
+		}
+		var m Member
+		m.Name, _ = key.(string) // inside an object the decoder yields strings
+		if err := dec.Decode(&m.Value); err != nil {
+			return nil, fmt.Errorf("read member %q: %w", m.Name, err)
+		}
+		out = append(out, m)
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, fmt.Errorf("read the end of an object: %w", err)
+	}
+	return out, nil
+}
+
+// Index returns the position of the first member of that name, or -1.
+func (o Object) Index(name string) int {
+	return slices.IndexFunc(o, func(m Member) bool { return m.Name == name })
+}
+
+// Get returns a member's value, or nil.
+func (o Object) Get(name string) json.RawMessage {
+	if i := o.Index(name); i >= 0 {
+		return o[i].Value
+	}
+	return nil
+}
+
+// Set replaces the member, or appends it.
+func (o Object) Set(name string, value json.RawMessage) Object {
+	if i := o.Index(name); i >= 0 {
+		o[i].Value = value
+		return o
+	}
+	return append(o, Member{name, value})
+}
+
+// Repeated returns the name of a member that stands twice.
+func (o Object) Repeated() (string, bool) {
+	for i, m := range o {
+		if o[:i].Index(m.Name) >= 0 {
+			return m.Name, true
+		}
+	}
+	return "", false
+}
+
+// MarshalJSON joins the members in order. Values are written as they are.
+func (o Object) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		key, err := Encode(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, key...), ':'), m.Value...)
+	}
+	return append(out, '}'), nil
+}

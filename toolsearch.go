@@ -1,0 +1,267 @@
+// Package toolsearch gives an agent any number of tools for the price of
+// three. It collects tools (Go functions, MCP servers), filters them by
+// policy, and offers a small surface to search, describe and call them.
+//
+//	set, err := toolsearch.New(ctx, toolsearch.Options{
+//		Tools:   []*tool.Tool{add, greet},
+//		Servers: []mcp.Server{{Name: "files", Command: "files-server"}},
+//	})
+//	defer set.Close()
+//	hits, err := set.Search(ctx, "read a file", 5)
+//	result, err := set.Call(ctx, string(hits[0].ID), json.RawMessage(`{"path":"a.txt"}`))
+//
+// To give the surface to a model, send [Toolset.Visible] as its tools and
+// answer each tool call with [Toolset.Handle].
+//
+// Everything a Toolset does passes one pipeline: policy, validation, dispatch.
+// What the policy does not allow does not exist for the model.
+package toolsearch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/policy"
+	"github.com/toolsearch/toolsearch/rank"
+	"github.com/toolsearch/toolsearch/schema"
+	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/turn"
+)
+
+// defaultLimits are the search limits when Options names none.
+var defaultLimits = catalog.Limits{Default: 8, Max: 20}
+
+// compiledSchemas bounds the compiled JSON Schemas kept in memory.
+const compiledSchemas = 1024
+
+// Options makes a Toolset. The zero value has no tools and mode Tools.
+type Options struct {
+	Tools   []*tool.Tool // the program's own, see Func
+	Servers []mcp.Server // MCP servers to start or connect to
+	MCP     mcp.Options  // how to run them
+	Mode    surface.Mode // default surface.Tools
+	Limits  catalog.Limits
+	// Policy filters the tools; nil allows every tool. Core tools that change
+	// the machine (write, edit, exec) run only when it names them.
+	Policy *policy.Policy
+	// Keep is a further filter beside Policy: a tool for which it is false does
+	// not exist. Nil keeps all.
+	Keep   func(*tool.Tool) bool
+	Logger *slog.Logger
+}
+
+// Toolset is a running set of tools. It is safe for concurrent use.
+type Toolset struct {
+	planner  *turn.Planner
+	servers  *mcp.Manager
+	surface  *surface.Surface
+	pipeline *call.Pipeline
+	stop     context.CancelFunc
+	done     chan struct{}
+	logger   *slog.Logger
+}
+
+// New starts the servers in parallel and returns at once: their last known
+// tools are there when Options.MCP.CacheDir is set, the others appear as they
+// connect. Wait waits for them. A server that fails is reported by Status and
+// stops nothing. Close must be called.
+func New(ctx context.Context, opt Options) (*Toolset, error) {
+	if opt.Mode == "" {
+		opt.Mode = surface.Tools
+	}
+	if opt.Limits == (catalog.Limits{}) {
+		opt.Limits = defaultLimits
+	}
+	if opt.Policy == nil {
+		var err error
+		if opt.Policy, _, err = policy.Compile(nil); err != nil {
+			return nil, fmt.Errorf("make a toolset: %w", err)
+		}
+	}
+	if opt.Logger == nil {
+		opt.Logger = slog.New(slog.DiscardHandler)
+	}
+	servers, err := mcp.NewManager(opt.Servers, opt.MCP)
+	if err != nil {
+		return nil, fmt.Errorf("make a toolset: %w", err)
+	}
+	schemas := schema.NewCache(compiledSchemas)
+	t := &Toolset{
+		servers: servers,
+		planner: turn.NewPlanner(turn.Config{
+			Mode:    opt.Mode,
+			Policy:  opt.Policy,
+			Keep:    opt.Keep,
+			Sources: []turn.Source{turn.Fixed(opt.Tools), turn.Servers(servers)},
+			Logger:  opt.Logger,
+		}),
+		pipeline: call.New(
+			call.Allowed(func(t *tool.Tool) bool { return opt.Policy.Allows(t) && (opt.Keep == nil || opt.Keep(t)) }),
+			call.OnlyNamed(opt.Policy.Named),
+			call.ValidateOutput(schemas),
+			call.ValidateInput(schemas),
+		),
+		done:   make(chan struct{}),
+		logger: opt.Logger,
+	}
+	t.surface, err = surface.New(surface.Config{
+		Limits: opt.Limits, View: t.planner.View, Pipeline: t.pipeline, Schemas: schemas,
+	})
+	if err != nil {
+		return nil, errors.Join(err, servers.Close())
+	}
+	servers.Start(ctx)
+	if _, err := t.planner.Refresh(); err != nil {
+		return nil, errors.Join(err, servers.Close())
+	}
+	var run context.Context
+	run, t.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(t.done)
+		t.planner.Run(run)
+	}()
+	return t, nil
+}
+
+// Close stops the servers, their children with them, and waits for both.
+func (t *Toolset) Close() error {
+	t.stop()
+	<-t.done
+	return t.servers.Close()
+}
+
+// Wait waits until every server is connected or has failed, and then plans
+// what they offer. It is not an error when servers failed: see Status.
+func (t *Toolset) Wait(ctx context.Context) error {
+	if err := t.servers.Wait(ctx); err != nil {
+		return fmt.Errorf("wait for the MCP servers: %w", err)
+	}
+	_, err := t.planner.Refresh()
+	return err
+}
+
+// WaitKnown waits until every server has either a last known list, or answered,
+// or failed. A server that takes longer than ctx is left out, not an error:
+// searches say so.
+func (t *Toolset) WaitKnown(ctx context.Context) {
+	for {
+		snap := t.servers.Snapshot()
+		unknown := slices.ContainsFunc(snap.Status, func(s mcp.Status) bool {
+			return s.State == mcp.Starting && !s.Stale
+		})
+		if !unknown {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-snap.Superseded():
+		}
+	}
+	if _, err := t.planner.Refresh(); err != nil {
+		t.logger.Error("planning failed; no tool is shown", "error", err)
+	}
+}
+
+// Status tells how each server is doing, in configuration order.
+func (t *Toolset) Status() []mcp.Status { return t.servers.Snapshot().Status }
+
+// Plan returns what the model sees now and what stands behind it.
+func (t *Toolset) Plan() (*turn.Plan, error) { return t.planner.Current() }
+
+// Subscribe has changed called when what the model sees may have changed.
+func (t *Toolset) Subscribe(changed func(*turn.Plan)) (stop func()) {
+	return t.planner.Subscribe(changed)
+}
+
+// Surface is what a model sees and says.
+func (t *Toolset) Surface() *surface.Surface { return t.surface }
+
+// Visible lists the tools to send to the model.
+func (t *Toolset) Visible() []surface.Visible { return t.surface.Visible() }
+
+// Handle runs one tool call of the model, by the name it used. A failure is a
+// result that the model can read; the error says that no tool has the name.
+func (t *Toolset) Handle(ctx context.Context, name string, args json.RawMessage) (*tool.Result, error) {
+	return t.surface.Call(ctx, name, surface.Request{Args: args})
+}
+
+// Search finds tools by what they do, best first. limit is at least 1.
+func (t *Toolset) Search(ctx context.Context, query string, limit int) ([]catalog.Hit, error) {
+	c, err := t.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 {
+		return nil, fmt.Errorf("search %q: limit must be at least 1, not %d", query, limit)
+	}
+	return c.Search(rank.Query{Text: query, Limit: limit}).Hits, nil
+}
+
+// Describe returns one tool in full, by id or unique name.
+func (t *Toolset) Describe(ctx context.Context, ref string) (catalog.Description, error) {
+	c, err := t.Catalog(ctx)
+	if err != nil {
+		return catalog.Description{}, err
+	}
+	return c.Describe(ref)
+}
+
+// Call runs one tool, by id or unique name, through the pipeline. The error,
+// if any, is a *tool.Error.
+func (t *Toolset) Call(ctx context.Context, ref string, args json.RawMessage) (*tool.Result, error) {
+	target, err := t.Resolve(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return t.pipeline.Call(ctx, call.Request{Target: target, Args: args})
+}
+
+// Resolve finds an allowed tool by id or unique name, visible or not.
+func (t *Toolset) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	plan, err := t.planner.Current()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range plan.Allowed {
+		if string(a.ID) == ref {
+			return a, nil
+		}
+	}
+	if visible, ok := plan.View.Direct.Lookup(ref); ok {
+		return visible, nil
+	}
+	c, err := t.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Resolve(ref)
+}
+
+// Catalog returns the current catalog of every allowed tool that is not
+// direct-only. With mode Off, in which the model needs none, it is built for
+// the call.
+func (t *Toolset) Catalog(ctx context.Context) (*catalog.Catalog, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	plan, err := t.planner.Current()
+	if err != nil {
+		return nil, err
+	}
+	if plan.View.Catalog != nil {
+		return plan.View.Catalog, nil
+	}
+	return catalog.Build(catalog.Input{Tools: plan.Allowed, Outages: plan.Outages})
+}

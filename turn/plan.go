@@ -1,0 +1,239 @@
+// Package turn plans what a model sees and, from that, what it may call.
+package turn
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/policy"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Source is where tools come from. Snapshot is cheap and never blocks.
+type Source interface{ Snapshot() Snapshot }
+
+// Snapshot is what a source offers at one moment. It never changes.
+type Snapshot struct {
+	Tools   []*tool.Tool
+	Outages []catalog.Outage
+	// Superseded is closed once the source offers something else; nil means
+	// that it never will.
+	Superseded <-chan struct{}
+}
+
+// Fixed is a Source whose tools never change.
+type Fixed []*tool.Tool
+
+// Snapshot returns the tools.
+func (f Fixed) Snapshot() Snapshot { return Snapshot{Tools: f} }
+
+// Config makes a Planner.
+type Config struct {
+	Mode    surface.Mode
+	Policy  *policy.Policy
+	Keep    func(*tool.Tool) bool // a further filter; nil keeps all
+	Sources []Source              // in the order core and plugins, MCP servers, client
+	Logger  *slog.Logger
+}
+
+// Plan is the outcome of planning: what the model sees and what stands behind.
+type Plan struct {
+	View        *surface.View
+	Allowed     []*tool.Tool // after policy, in source order
+	Outages     []catalog.Outage
+	Warnings    []string
+	Fingerprint string
+}
+
+// Planner keeps the current plan and swaps it when a source changes. It is
+// safe for concurrent use.
+type Planner struct {
+	cfg     Config
+	current atomic.Pointer[Plan]
+	mu      sync.Mutex // one Refresh at a time
+
+	subMu sync.Mutex
+	subs  map[int]func(*Plan)
+	next  int
+}
+
+// NewPlanner makes a planner. Nothing is planned before the first Refresh.
+func NewPlanner(cfg Config) *Planner {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Planner{cfg: cfg, subs: map[int]func(*Plan){}}
+}
+
+// Run refreshes the plan after each change of a source, until ctx ends. A
+// change during a refresh leads to one more; none is lost.
+func (p *Planner) Run(ctx context.Context) {
+	wake := make(chan struct{}, 1)
+	var watchers sync.WaitGroup
+	defer watchers.Wait()
+	for _, s := range p.cfg.Sources {
+		watchers.Go(func() { watch(ctx, s, wake) })
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+			if _, err := p.Refresh(); err != nil {
+				p.cfg.Logger.Error("planning failed; no tool is shown", "error", err)
+			}
+		}
+	}
+}
+
+// watch wakes Run now, for what changed before it listened, and after each
+// change.
+func watch(ctx context.Context, s Source, wake chan<- struct{}) {
+	for {
+		snap := s.Snapshot()
+		select {
+		case wake <- struct{}{}:
+		default: // a refresh is due already, and it will see this snapshot
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-snap.Superseded:
+		}
+	}
+}
+
+// Subscribe has f called with each new plan, until stop is called.
+func (p *Planner) Subscribe(f func(*Plan)) (stop func()) {
+	p.subMu.Lock()
+	defer p.subMu.Unlock()
+	id := p.next
+	p.next++
+	p.subs[id] = f
+	return func() {
+		p.subMu.Lock()
+		defer p.subMu.Unlock()
+		delete(p.subs, id)
+	}
+}
+
+// View returns what the model sees now, planning it if nobody has. It is nil
+// when planning fails: then nothing is shown.
+func (p *Planner) View() *surface.View {
+	plan, err := p.Current()
+	if err != nil {
+		return nil
+	}
+	return plan.View
+}
+
+// Current returns the current plan, planning if nobody has.
+func (p *Planner) Current() (*Plan, error) {
+	if plan := p.current.Load(); plan != nil {
+		return plan, nil
+	}
+	return p.Refresh()
+}
+
+// Refresh plans from what the sources offer now. An unchanged offer keeps the
+// current plan.
+func (p *Planner) Refresh() (*Plan, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	plan, err := p.plan()
+	if err != nil {
+		p.current.Store(nil)
+		return nil, err
+	}
+	if old := p.current.Load(); old == plan {
+		return old, nil
+	}
+	p.current.Store(plan)
+	p.subMu.Lock()
+	defer p.subMu.Unlock()
+	for _, f := range p.subs {
+		f(plan)
+	}
+	return plan, nil
+}
+
+// plan follows the contract's order: policy over core and plugin tools, MCP
+// tools and client tools; direct-only tools stay visible, the rest is indexed;
+// then the mode's controls. It returns the current plan when nothing changed.
+func (p *Planner) plan() (*Plan, error) {
+	var offered []*tool.Tool
+	plan := &Plan{}
+	settled := true
+	for _, s := range p.cfg.Sources {
+		snap := s.Snapshot()
+		offered = append(offered, snap.Tools...)
+		for _, o := range snap.Outages {
+			settled = false
+			if p.ownerAllowed(o.Owner) {
+				plan.Outages = append(plan.Outages, o)
+			}
+		}
+	}
+	if p.cfg.Keep != nil {
+		offered = slices.DeleteFunc(offered, func(t *tool.Tool) bool { return !p.cfg.Keep(t) })
+	}
+	allowed, err := p.cfg.Policy.Filter(offered)
+	if err != nil && settled {
+		return nil, fmt.Errorf("plan the tools: %w", err)
+	}
+	plan.Allowed = allowed
+
+	mode := p.cfg.Mode
+	for _, name := range surface.NeedsControls(mode) {
+		if !p.cfg.Policy.Control(name).Allowed {
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("policy removes %s, which mode %q needs: every allowed tool is exposed directly", name, mode))
+			mode = surface.Off
+			break
+		}
+	}
+	plan.Fingerprint = string(mode) + ":" + catalog.Fingerprint(allowed)
+	if old := p.current.Load(); old != nil && old.Fingerprint == plan.Fingerprint {
+		return old.withOutages(plan.Outages), nil
+	}
+	view := &surface.View{Mode: mode}
+	direct := allowed
+	if mode != surface.Off {
+		if view.Catalog, err = catalog.Build(catalog.Input{Tools: allowed, Outages: plan.Outages}); err != nil {
+			return nil, err
+		}
+		direct = view.Catalog.Direct()
+	}
+	if view.Direct, err = surface.NewNames(direct, surface.MCPNameLimit); err != nil {
+		return nil, fmt.Errorf("plan the tools: %w", err)
+	}
+	plan.View = view
+	return plan, nil
+}
+
+// withOutages returns the plan itself when the outages are the same, and else a
+// copy that shares the index.
+func (p *Plan) withOutages(outages []catalog.Outage) *Plan {
+	if slices.Equal(p.Outages, outages) {
+		return p
+	}
+	next, view := *p, *p.View
+	if view.Catalog != nil {
+		view.Catalog = view.Catalog.WithOutages(outages)
+	}
+	next.Outages, next.View = outages, &view
+	return &next
+}
+
+// ownerAllowed reports whether a model may hear of an MCP server: not of one
+// whose tools it may not use.
+func (p *Planner) ownerAllowed(server string) bool {
+	return p.cfg.Policy.Allows(&tool.Tool{
+		ID: tool.NewID(tool.MCP, server, "*"), Source: tool.MCP, Owner: server, Name: "*",
+	})
+}
