@@ -1,0 +1,204 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// invoker calls one tool of one server, over whatever connection there is at
+// the time.
+type invoker struct {
+	srv   *server
+	name  string // as the server spells it
+	shown string // cleaned
+}
+
+// Invoke runs the tool. Waiting for a server that is still starting counts
+// against the server's call timeout.
+func (i *invoker) Invoke(ctx context.Context, c tool.Call) (*tool.Result, error) {
+	if len(c.Args) == 0 {
+		c.Args = json.RawMessage("{}")
+	}
+	if !json.Valid(c.Args) {
+		return nil, &tool.Error{
+			Code:   tool.CodeInvalidInput,
+			Reason: fmt.Sprintf("call MCP tool %q: the arguments are not valid JSON", i.shown),
+			Next:   "Give the arguments as a JSON object.",
+		}
+	}
+	callCtx, cancel := context.WithTimeout(ctx, i.srv.cfg.CallTimeout)
+	defer cancel()
+	for attempt := 0; ; attempt++ {
+		sess, err := i.srv.await(callCtx)
+		if err != nil {
+			return nil, i.explain(ctx, callCtx, nil, err)
+		}
+		if !i.srv.offers(i.shown) {
+			return nil, &tool.Error{
+				Code:   tool.CodeUnavailable,
+				Reason: fmt.Sprintf("MCP server %q no longer offers the tool %q: its list changed", i.srv.cfg.Name, i.shown),
+				Next:   "Search again.",
+			}
+		}
+		res, err := sess.call(callCtx, i, c)
+		if err == nil {
+			return res, nil
+		}
+		if attempt == 0 && callCtx.Err() == nil && neverRan(err) {
+			sess.cancel()
+			i.srv.awaitMove(callCtx, sess)
+			continue
+		}
+		return nil, i.explain(ctx, callCtx, sess, err)
+	}
+}
+
+// neverRan reports failures after which calling again is safe: the request was
+// not sent, or the server had forgotten the session and so cannot have run it.
+func neverRan(err error) bool {
+	var ce *callError
+	if !errors.As(err, &ce) {
+		return false
+	}
+	return errors.Is(err, sdk.ErrSessionMissing) || (!ce.sent && errors.Is(err, sdk.ErrConnectionClosed))
+}
+
+// explain turns a failed call into what a model may read.
+func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error) error {
+	var te *tool.Error
+	if errors.As(err, &te) {
+		return te
+	}
+	name := i.srv.cfg.Name
+	var ce *callError
+	maybe := ""
+	if sess != nil && (!errors.As(err, &ce) || ce.sent) {
+		maybe = "; side effects may have happened"
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return &tool.Error{Code: tool.CodeCancelled, Reason: fmt.Sprintf("the call of %q on MCP server %q was cancelled%s", i.shown, name, maybe), Err: err}
+	case callCtx.Err() != nil:
+		what := "did not answer the call of"
+		if sess == nil {
+			what = "was not ready in time for the call of"
+		}
+		return &tool.Error{
+			Code:   tool.CodeTimeout,
+			Reason: fmt.Sprintf("MCP server %q %s %q within %s%s", name, what, i.shown, i.srv.cfg.CallTimeout, maybe),
+			Next:   "Try again, ask for less at once, or raise the server's call timeout.",
+			Err:    err,
+		}
+	}
+	if rpc := RPCError(err); rpc != nil {
+		return i.srv.refused(i.shown, rpc)
+	}
+	if sess != nil && sess.gone() {
+		return &tool.Error{
+			Code:   tool.CodeFailed,
+			Reason: fmt.Sprintf("MCP server %q went away during the call of %q: %s%s", name, i.shown, sess.endText(), maybe),
+			Next:   "Check whether the call took effect before you repeat it.",
+			Err:    err,
+		}
+	}
+	why := i.srv.redact.text(withoutURL(err).Error())
+	if ce != nil && ce.status >= 400 {
+		why = fmt.Sprintf("HTTP %d %s", ce.status, http.StatusText(ce.status))
+	}
+	return &tool.Error{
+		Code:   tool.CodeFailed,
+		Reason: fmt.Sprintf("the call of %q on MCP server %q failed: %s%s", i.shown, name, why, maybe),
+		Err:    err,
+	}
+}
+
+// gone reports whether the session has ended or is about to.
+func (sess *session) gone() bool {
+	select {
+	case <-sess.ended:
+		return true
+	case <-sess.ctx.Done():
+		return true
+	default:
+	}
+	if sess.stdio == nil {
+		return false
+	}
+	select {
+	case <-sess.stdio.readDone:
+		return true
+	case <-sess.stdio.proc.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// offers reports whether the current list has the tool.
+func (s *server) offers(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names[name]
+}
+
+// await returns the ready session, waiting while the server starts. A server
+// that is down is refused, unless its pause has passed: then it is started.
+func (s *server) await(ctx context.Context) (*session, error) {
+	kicked := false
+	for {
+		s.mu.Lock()
+		sess, moved, status, retryAt := s.sess, s.moved, s.status, s.retryAt
+		s.mu.Unlock()
+		switch status.State {
+		case Ready:
+			if sess != nil && !sess.gone() {
+				return sess, nil
+			}
+		case Disabled:
+			return nil, s.unavailable("it is disabled in the configuration", "Enable it, or use another tool.")
+		case Closed:
+			return nil, s.unavailable("the connection was closed", "")
+		case Idle:
+			return nil, s.unavailable("it was not started", "")
+		case Failed:
+			if wait := time.Until(retryAt); wait > 0 || kicked {
+				return nil, s.unavailable(status.LastError, fmt.Sprintf("Use another tool, or try again in %s.", max(wait, time.Second).Round(time.Second)))
+			}
+			kicked = true
+			select {
+			case s.kick <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// awaitMove waits until sess is no longer the server's session.
+func (s *server) awaitMove(ctx context.Context, sess *session) {
+	for {
+		s.mu.Lock()
+		current, moved := s.sess, s.moved
+		s.mu.Unlock()
+		if current != sess {
+			return
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

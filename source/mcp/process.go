@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxStderr bounds, in bytes, what is remembered of a server's stderr.
+const maxStderr = 8 << 10
+
+// process is a running server with its group: everything it starts, unless
+// that leaves the group on purpose, ends with it.
+type process struct {
+	cmd    *exec.Cmd
+	group  processGroup
+	stdin  *os.File // we write
+	stdout *os.File // we read
+	stderr *os.File // drained into tail
+	tail   *tail
+
+	exited  chan struct{} // closed once the leader was reaped and its group killed
+	drained chan struct{} // closed once stderr is read no more
+
+	stopOnce sync.Once
+}
+
+// startProcess runs the server's command in a group of its own, with a minimal
+// environment.
+func startProcess(cfg *Server) (*process, error) {
+	env := childEnvironment(cfg.Env)
+	path, err := lookCommand(cfg.Command, cfg.Env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, cfg.Args...)
+	cmd.Dir, cmd.Env = cfg.Dir, env
+	p := &process{
+		cmd:     cmd,
+		tail:    &tail{max: maxStderr},
+		exited:  make(chan struct{}),
+		drained: make(chan struct{}),
+	}
+	theirs, err := p.openPipes()
+	if err != nil {
+		return nil, fmt.Errorf("open pipes: %w", err)
+	}
+	p.group.prepare(cmd)
+	err = cmd.Start()
+	for _, f := range theirs {
+		_ = f.Close() // the child has its own copies
+	}
+	if err == nil {
+		if err = p.group.attach(cmd.Process.Pid); err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	if err != nil {
+		p.closePipes()
+		return nil, fmt.Errorf("run %q: %w", cfg.Command, err)
+	}
+	go func() {
+		defer close(p.drained)
+		p.tail.drain(p.stderr)
+	}()
+	go func() {
+		defer close(p.exited)
+		p.group.reap(cmd) // the state is in cmd.ProcessState
+	}()
+	return p, nil
+}
+
+// openPipes makes the three pipes and returns the child's ends. Plain files,
+// not cmd.StdoutPipe, so that Wait neither copies nor closes anything.
+func (p *process) openPipes() (theirs []*os.File, err error) {
+	var ours []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range append(ours, theirs...) {
+				_ = f.Close()
+			}
+		}
+	}()
+	for fd := range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		if fd == 0 {
+			p.stdin, p.cmd.Stdin = w, r
+			ours, theirs = append(ours, w), append(theirs, r)
+			continue
+		}
+		ours, theirs = append(ours, r), append(theirs, w)
+		if fd == 1 {
+			p.stdout, p.cmd.Stdout = r, w
+		} else {
+			p.stderr, p.cmd.Stderr = r, w
+		}
+	}
+	return theirs, nil
+}
+
+func (p *process) closePipes() {
+	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		_ = f.Close() // closing twice is harmless
+	}
+}
+
+// stop ends the group: stdin is closed, then it is asked, then killed, with a
+// pause of grace between the steps (0 kills at once). It returns when the
+// leader was reaped and nothing of ours reads from it.
+func (p *process) stop(grace time.Duration) {
+	p.stopOnce.Do(func() {
+		_ = p.stdin.Close()
+		if !p.exitsWithin(grace) {
+			if grace > 0 {
+				p.group.terminate()
+			}
+			if !p.exitsWithin(grace) {
+				p.group.kill()
+			}
+		}
+		<-p.exited
+		p.closePipes() // also unblocks readers when a stranger holds the other end
+		<-p.drained
+		p.group.close()
+	})
+	<-p.drained
+}
+
+func (p *process) exitsWithin(d time.Duration) bool {
+	if d <= 0 {
+		select {
+		case <-p.exited:
+			return true
+		default:
+			return false
+		}
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// exitText says how the process ended, "" while it runs.
+func (p *process) exitText() string {
+	select {
+	case <-p.exited:
+	default:
+		return ""
+	}
+	if state := p.cmd.ProcessState; state != nil {
+		return state.String()
+	}
+	return "ended"
+}
+
+// inherited lists the variables a server gets from our own environment: what a
+// program needs to run at all, and nothing that may hold a secret.
+func inherited() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT",
+			"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT",
+			"TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"}
+	}
+	return []string{"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
+}
+
+// childEnvironment is the minimal environment and the configured additions,
+// which win.
+func childEnvironment(extra []string) []string {
+	var env []string
+	for _, key := range inherited() {
+		// A value that begins like this is an exported shell function.
+		if v, ok := os.LookupEnv(key); ok && !strings.HasPrefix(v, "()") {
+			env = append(env, key+"="+v)
+		}
+	}
+	return append(env, extra...) // exec keeps the last of equal keys
+}
+
+// lookCommand finds the program as the server's own PATH would.
+func lookCommand(command string, env []string) (string, error) {
+	if strings.ContainsAny(command, `/\`) {
+		return command, nil
+	}
+	for i := len(env) - 1; i >= 0; i-- {
+		dirs, ok := strings.CutPrefix(env[i], "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(dirs) {
+			if path, err := exec.LookPath(filepath.Join(dir, command)); err == nil && filepath.IsAbs(path) {
+				return path, nil
+			}
+		}
+		return "", fmt.Errorf("find command %q in the server's own PATH: %w", command, exec.ErrNotFound)
+	}
+	path, err := exec.LookPath(command)
+	if err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			err = exec.ErrNotFound
+		}
+		return "", fmt.Errorf("find command %q in PATH: %w", command, err)
+	}
+	return path, nil
+}

@@ -1,0 +1,28 @@
+//go:build unix
+
+package mcp
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// processGroup is a POSIX process group whose leader is the server.
+type processGroup struct{ pid int }
+
+func (g *processGroup) prepare(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+func (g *processGroup) attach(pid int) error {
+	g.pid = pid
+	return nil
+}
+
+func (g *processGroup) terminate() { g.signal(syscall.SIGTERM) }
+func (g *processGroup) kill()      { g.signal(syscall.SIGKILL) }
+func (g *processGroup) close()     {}
+
+// signal reaches every process of the group. That there is none left is no
+// failure.
+func (g *processGroup) signal(sig syscall.Signal) { _ = syscall.Kill(-g.pid, sig) }
