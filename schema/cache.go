@@ -8,7 +8,7 @@ import (
 )
 
 // maxCacheBytes bounds the sum of the lengths of the cached schemas' texts. A
-// compiled schema takes very roughly thirty times its text.
+// compiled schema takes about six times its text.
 const maxCacheBytes = 8 << 20
 
 // Cache keeps compiled schemas by the SHA-256 of their text, failures too, and

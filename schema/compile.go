@@ -40,6 +40,9 @@ func Compile(raw []byte) (*Compiled, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
+	if n := subschemas(doc); n > maxSubschemas {
+		return nil, fmt.Errorf("compile the schema: it has %d objects and booleans, at most %d are compiled", n, maxSubschemas)
+	}
 	admitNull(doc)
 	c, err := compileAs(doc, jsonschema.Draft2020)
 	if err == nil {
@@ -128,6 +131,29 @@ func shorten(err error, doc any) error {
 		return errRemote
 	}
 	return errors.New(clip(plain(err.Error()), 300))
+}
+
+// maxSubschemas bounds what the compiler is given, since its time grows with
+// the square of it. The largest schema found on public servers has 2,500.
+const maxSubschemas = 8000
+
+// subschemas counts the values that could be schemas.
+func subschemas(v any) int {
+	n := 0
+	switch v := v.(type) {
+	case bool:
+		n = 1
+	case []any:
+		for _, part := range v {
+			n += subschemas(part)
+		}
+	case map[string]any:
+		n = 1
+		for _, part := range v {
+			n += subschemas(part)
+		}
+	}
+	return n
 }
 
 // admitNull lets null through where "nullable" (OpenAPI 3.0) says so: it adds

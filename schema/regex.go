@@ -15,6 +15,7 @@ import (
 // matches of one validation share patternBudget.
 const (
 	maxPatternBytes = 4096
+	maxPatterns     = 256 // different ones in one schema
 	matchTimeout    = 100 * time.Millisecond
 	patternBudget   = 200 * time.Millisecond
 )
@@ -29,24 +30,48 @@ type matcher struct {
 	meter  *meter
 }
 
-// engine returns the compiler of patterns whose matches are charged to m.
+// engine returns the compiler of one schema's patterns, whose matches are
+// charged to m. The schema compiler asks for each pattern more than once.
 func engine(m *meter) jsonschema.RegexpEngine {
+	known := map[string]*matcher{}
 	return func(source string) (jsonschema.Regexp, error) {
-		if len(source) > maxPatternBytes {
-			return nil, fmt.Errorf("the pattern has %d bytes, at most %d are compiled", len(source), maxPatternBytes)
+		if p, ok := known[source]; ok {
+			return p.copy(), nil
 		}
-		if same, ok := toRE2(source); ok {
-			if re, err := regexp.Compile(same); err == nil {
-				return &matcher{source: source, linear: re, meter: m}, nil
-			}
+		if len(known) >= maxPatterns {
+			return nil, fmt.Errorf("more than %d patterns in one schema", maxPatterns)
 		}
-		re, err := regexp2.Compile(source, regexp2.ECMAScript)
+		p, err := compilePattern(source, m)
 		if err != nil {
-			return nil, fmt.Errorf("compile the pattern: %w", err)
+			return nil, err
 		}
-		re.MatchTimeout = matchTimeout
-		return &matcher{source: source, back: re, meter: m}, nil
+		known[source] = p
+		return p.copy(), nil
 	}
+}
+
+// copy gives each use of a pattern its own address: the validator keeps
+// patterns as keys of a map.
+func (p *matcher) copy() *matcher {
+	c := *p
+	return &c
+}
+
+func compilePattern(source string, m *meter) (*matcher, error) {
+	if len(source) > maxPatternBytes {
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are compiled", len(source), maxPatternBytes)
+	}
+	if same, ok := toRE2(source); ok {
+		if re, err := regexp.Compile(same); err == nil {
+			return &matcher{source: source, linear: re, meter: m}, nil
+		}
+	}
+	re, err := regexp2.Compile(source, regexp2.ECMAScript)
+	if err != nil {
+		return nil, fmt.Errorf("compile the pattern: %w", err)
+	}
+	re.MatchTimeout = matchTimeout
+	return &matcher{source: source, back: re, meter: m}, nil
 }
 
 // String returns the pattern as the schema has it.
