@@ -193,8 +193,11 @@ func mediaType(header string) (string, error) {
 		return "", nil
 	}
 	media, _, err := mime.ParseMediaType(header)
-	if err != nil && media == "" {
-		media, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(header)), ";")
+	if err != nil && media == "" { // wrong parameters do not make a wrong type
+		kind, _, _ := strings.Cut(header, ";")
+		if media, _, err = mime.ParseMediaType(kind); err != nil {
+			return "", refuse("Fetch another page", "the server gave a content type that cannot be read")
+		}
 	}
 	switch sub := media[strings.IndexByte(media, '/')+1:]; {
 	case strings.HasPrefix(media, "image/"):

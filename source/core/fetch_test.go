@@ -98,6 +98,12 @@ func TestFetchRefusesWhatIsNoText(t *testing.T) {
 		b, base := site(t, core.Options{}, serve(kind, "body"))
 		b.refused(t, "web_fetch", args{"url": base}, tool.CodeFailed, want, kind)
 	}
+	for kind, works := range map[string]bool{"text/plain; charset": true, "text/plain; a=b; a=c": true, "text/obey me now": false, "text": false, ";": false} {
+		b, base := site(t, core.Options{}, serve(kind, "body"))
+		if res, err := b.try(t.Context(), t, "web_fetch", args{"url": base}); err != nil || res.IsError == works || strings.Contains(res.Text(), "obey") {
+			t.Errorf("%q: %v, %v", kind, res, err)
+		}
+	}
 	b, base := site(t, core.Options{}, serve("", "\x00\x01\x02binary"))
 	b.refused(t, "web_fetch", args{"url": base}, tool.CodeFailed, "not text")
 }

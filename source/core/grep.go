@@ -107,7 +107,7 @@ func (g *grepper) start(root *os.Root, name, asked string) error {
 		return err
 	}
 	if !info.IsDir() {
-		text, err := g.load(root, name)
+		text, err := g.load(openRegular(root, name))
 		if err != nil {
 			return err
 		}

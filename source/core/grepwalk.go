@@ -17,7 +17,7 @@ func (g *grepper) entry(dir *os.Root, name string, typ fs.FileMode, at place) {
 	switch {
 	case g.stop():
 	case typ.IsRegular() && g.glob.match(at.below):
-		text, err := g.load(dir, name)
+		text, err := g.load(openSeen(dir, name))
 		if err != nil {
 			g.unread++
 			return
@@ -58,9 +58,9 @@ func (g *grepper) folder(dir *os.Root, name string, at place) {
 	}
 }
 
-// load reads a file, or as much of it as is searched, into the shared buffer.
-func (g *grepper) load(dir *os.Root, name string) ([]byte, error) {
-	f, info, err := openRegular(dir, name)
+// load reads a file that was opened, or as much of it as is searched, into the
+// shared buffer.
+func (g *grepper) load(f *os.File, info fs.FileInfo, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (g *grepper) load(dir *os.Root, name string) ([]byte, error) {
 	}
 	g.buf = text
 	if len(text) == g.fileBytes && info.Size() > int64(g.fileBytes) && len(g.cut) < 5 {
-		g.cut = append(g.cut, slashed(name))
+		g.cut = append(g.cut, slashed(info.Name()))
 	}
 	return text, nil
 }

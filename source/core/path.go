@@ -63,11 +63,17 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	if err := regular(info, name); err != nil {
 		return nil, nil, err
 	}
+	return openSeen(root, name)
+}
+
+// openSeen is openRegular for a file that its folder has just listed as
+// regular.
+func openSeen(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err = f.Stat()
+	info, err := f.Stat()
 	if err == nil {
 		err = regular(info, name)
 	}
