@@ -66,7 +66,7 @@ func readField(r *bufio.Reader, limit int) ([]byte, error) {
 		if len(line)+len(part) > limit {
 			return nil, errMessageTooLong
 		}
-		line = append(line, part...)
+		line = appendPart(line, part, limit)
 		if err == nil || (errors.Is(err, io.EOF) && len(line) > 0) {
 			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 		}

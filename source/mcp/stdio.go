@@ -228,7 +228,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 		if len(line)+len(part) > limit {
 			return nil, fmt.Errorf("%w: a line on its stdout is longer than the limit of %d bytes", errMessageTooLong, limit)
 		}
-		line = append(line, part...)
+		line = appendPart(line, part, limit)
 		if err == nil {
 			return bytes.TrimSpace(line), nil
 		}
@@ -236,6 +236,17 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+// appendPart doubles the memory of a long line up to the limit, so that a line
+// costs at most twice its length.
+func appendPart(line, part []byte, limit int) []byte {
+	if need := len(line) + len(part); line != nil && need > cap(line) {
+		grown := make([]byte, len(line), max(need, min(2*cap(line), limit)))
+		copy(grown, line)
+		line = grown
+	}
+	return append(line, part...)
 }
 
 // accept takes one line: a message, a batch of the older era, or junk.
