@@ -13,7 +13,6 @@ import (
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/source/mcp"
-	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/turn"
 )
 
@@ -54,11 +53,15 @@ func serveStdio(ctx context.Context, app *app) error {
 			set.WaitKnown(ctx)
 		},
 	})
-	var shown *surface.View
+	plan, err := set.Plan()
+	if err != nil {
+		return err
+	}
+	shown := plan.View
 	defer set.Subscribe(func(p *turn.Plan) {
 		// Only what the client sees is announced: a hidden tool that comes or
 		// goes changes no list, and would only cost the client its cache.
-		if shown == nil || !shown.SameTools(p.View) {
+		if !shown.SameTools(p.View) {
 			srv.ToolsChanged()
 		}
 		shown = p.View
