@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -101,4 +103,31 @@ func FuzzGlob(f *testing.F) {
 		f.Add(seed, "a/b/c.go")
 	}
 	f.Fuzz(func(_ *testing.T, pattern, path string) { core.GlobMatch(pattern, path) })
+}
+
+// FuzzMatcher holds the fast search to the plain one, line by line.
+func FuzzMatcher(f *testing.F) {
+	for _, p := range []string{"a", "^a|b$", "x.*y", "(ab)+c", "a{2,3}b", "\n", `\s$`, "(?i)k", "(?i:ab)c", "(?s)a.b"} {
+		f.Add(p, "a\nab\r\nxay\n\nABc abab\n\u212aK", true)
+		f.Add(p, "aab\nxy", false)
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string, ignoreCase bool) {
+		got, ok := core.MatchLines(pattern, text, ignoreCase)
+		if !ok || len(text) > 4096 {
+			return
+		}
+		if ignoreCase {
+			pattern = "(?i)" + pattern
+		}
+		re := regexp.MustCompile(pattern)
+		var want []int
+		for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+			if text != "" && re.MatchString(strings.TrimSuffix(line, "\r")) {
+				want = append(want, i)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q in %q: lines %v, want %v", pattern, text, got, want)
+		}
+	})
 }

@@ -125,11 +125,12 @@ func TestGrepLikeLineByLine(t *testing.T) {
 	b := open(t, core.Options{})
 	texts := map[string]string{
 		"code": b.sourceText(t),
+		"fold": "ſtring KEY\nSTRING \u212aey\nkEY string\nTIME\ntime\nxTiMe\n\u212a\n",
 		"odd":  "\n\n\r\n a\nab\r\nabc\n\nbc a\n \n",
 	}
 	for name, text := range texts {
 		b.put(t, name, text)
-		for _, p := range []string{"a", "^a", "a$", "a*", "^$", `\s`, `[^a]`, "b.*c", "func .*error", `(?i)FUNC`, "(ab)+c?", `\bif\b.*\{$`, "a|b", "(a|b)c", `x{2,}`, `\z`, `\A`, "err(or)?s?", `"(\w+)"`} {
+		for _, p := range []string{"a", "^a", "a$", "a*", "^$", `\s`, `[^a]`, "b.*c", "func .*error", `(?i)FUNC`, `(?i)string`, `(?i)key`, `(?i)k`, `(?i)time$`, `(?i)[a-z]+im`, `(?i)s`, `i(?i)me`, `(?i)(ti|x)me`, `(?i)error\n`, "(ab)+c?", `\bif\b.*\{$`, "a|b", "(a|b)c", `x{2,}`, `\z`, `\A`, "err(or)?s?", `"(\w+)"`} {
 			re := regexp.MustCompile(p)
 			var want []string
 			sc := bufio.NewScanner(strings.NewReader(text))

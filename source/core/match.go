@@ -22,9 +22,10 @@ const (
 // Without such a text every line is.
 type matcher struct {
 	re    *regexp.Regexp
-	need  []byte // every match holds it; empty when none is known
-	exact bool   // the pattern is need and nothing else
-	never bool   // the pattern wants a line feed, which no line holds
+	need  []byte  // every match holds it; empty when none is known
+	fold  *folded // the same for patterns that ignore case; nil when none is known
+	exact bool    // the pattern is need and nothing else
+	never bool    // the pattern wants a line feed, which no line holds
 }
 
 func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
@@ -55,6 +56,9 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 		return nil, invalid(next, "the pattern is not a regular expression: %v", err)
 	}
 	m := &matcher{re: re, need: []byte(required(tree))}
+	if len(m.need) == 0 {
+		m.fold = newFolded(requiredFolded(tree))
+	}
 	m.exact = tree.Op == syntax.OpLiteral && len(m.need) > 0
 	m.never = bytes.IndexByte(m.need, '\n') >= 0
 	return m, nil
@@ -63,25 +67,34 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 // required returns the longest text that every match must hold, "" if none is
 // known. Letters that may have either case are in none.
 func required(re *syntax.Regexp) string {
+	return longest(re, func(lit *syntax.Regexp) string {
+		if lit.Flags&syntax.FoldCase != 0 {
+			return ""
+		}
+		return string(lit.Rune)
+	})
+}
+
+// longest returns the longest of the texts, as given by text, that stand in
+// every match of the expression.
+func longest(re *syntax.Regexp, text func(*syntax.Regexp) string) string {
 	switch re.Op {
 	case syntax.OpLiteral:
-		if re.Flags&syntax.FoldCase == 0 {
-			return string(re.Rune)
-		}
+		return text(re)
 	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
+		return longest(re.Sub[0], text)
 	case syntax.OpRepeat:
 		if re.Min > 0 {
-			return required(re.Sub[0])
+			return longest(re.Sub[0], text)
 		}
 	case syntax.OpConcat:
-		longest := ""
+		best := ""
 		for _, sub := range re.Sub {
-			if text := required(sub); len(text) > len(longest) {
-				longest = text
+			if t := longest(sub, text); len(t) > len(best) {
+				best = t
 			}
 		}
-		return longest
+		return best
 	}
 	return ""
 }
@@ -99,17 +112,25 @@ func (m *matcher) each(ctx context.Context, text []byte, found func(span) bool) 
 	if m.never {
 		return
 	}
+	var folds *finder
+	if m.fold != nil {
+		folds = m.fold.in(text)
+	}
 	for pos, n := 0, 0; pos < len(text); n++ {
 		if n%256 == 0 && ctx.Err() != nil {
 			return
 		}
 		hit := pos
-		if len(m.need) > 0 {
-			i := bytes.Index(text[pos:], m.need)
-			if i < 0 {
-				return
+		switch {
+		case folds != nil:
+			hit = folds.from(pos)
+		case len(m.need) > 0:
+			if hit = bytes.Index(text[pos:], m.need); hit >= 0 {
+				hit += pos
 			}
-			hit = pos + i
+		}
+		if hit < 0 {
+			return
 		}
 		l := span{start: pos + bytes.LastIndexByte(text[pos:hit], '\n') + 1}
 		next := len(text)
