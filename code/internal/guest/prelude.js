@@ -1,0 +1,576 @@
+// The guest's side of the bridge. It is evaluated in the guest's own realm,
+// before any guest code, and takes what it needs from the built-ins then and
+// there: what the body overrides later changes nothing here.
+//
+// host, whose functions take and return only primitives and guest values:
+//   send(type, json) -> id      writes a frame
+//   compile(source) -> ""       or {message, line, column} as JSON
+//   make(source) -> value       evaluates an expression
+//   strip(source) -> json       removes TypeScript types: {code} or {message, line, column}
+//   locate(line, column) -> "line:column" in the source before strip
+//
+// Functions through which guest code may be on the stack are named $bridge…,
+// so that their frames can be told from the body's.
+(function $bridge_boot(host) {
+  "use strict";
+
+  // ---- what is taken from the realm ----
+  const { apply, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys, deleteProperty } = Reflect;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call);
+  const { freeze, create } = Object;
+  const PromiseC = Promise, ErrorC = Error, TypeErrorC = TypeError, EvalErrorC = EvalError, StringC = String;
+  const PromiseProto = Promise.prototype, ErrorProto = Error.prototype;
+  const then = uncurry(PromiseProto.then);
+  const finallyOf = uncurry(PromiseProto.finally);
+  const parse = JSON.parse, stringify = JSON.stringify;
+  const slice = uncurry(String.prototype.slice);
+  const indexOf = uncurry(String.prototype.indexOf);
+  const charCode = uncurry(String.prototype.charCodeAt);
+  const bigText = uncurry(BigInt.prototype.toString);
+  const symbolText = uncurry(Symbol.prototype.toString);
+  const isArray = Array.isArray;
+  const floor = Math.floor;
+  const WeakSetC = WeakSet;
+  const seenAdd = uncurry(WeakSet.prototype.add), seenHas = uncurry(WeakSet.prototype.has), seenDelete = uncurry(WeakSet.prototype.delete);
+  const mapEntries = uncurry(Map.prototype.forEach), setEntries = uncurry(Set.prototype.forEach);
+  const { send, compile, make, strip, locate } = host;
+
+  const SEARCH = 18, DESCRIBE = 19, CALL = 20, LOG = 21, RESULT = 22, FAILURE = 23;
+
+  // set defines a property without asking Object.prototype anything.
+  function set(object, key, value, hidden) {
+    defineProperty(object, key, { __proto__: null, value, writable: true, configurable: true, enumerable: !hidden });
+    return object;
+  }
+
+  // fix defines a property nobody can change.
+  function fix(object, key, value) {
+    if (typeof value === "function") freeze(value);
+    defineProperty(object, key, { __proto__: null, value, writable: false, configurable: false, enumerable: true });
+    return object;
+  }
+
+  // own makes a promise immune to Symbol.species: `then` uses the intrinsic
+  // constructor when this property is undefined.
+  const own = (promise) => set(promise, "constructor", undefined, true);
+
+  // ---- JSON that never throws for what JSON lacks ----
+  function utf8Length(text) {
+    let n = 0;
+    for (let i = 0; i < text.length; i++) {
+      const c = charCode(text, i);
+      n += c < 0x80 ? 1 : c < 0x800 ? 2 : 3; // a surrogate pair counts 6, its UTF-8 has 4: never too little
+    }
+    return n;
+  }
+
+  const fits = (text, max) => text.length * 3 <= max || (text.length <= max && utf8Length(text) <= max);
+
+  // cut returns the longest beginning of text that takes at most max bytes,
+  // roughly: it halves its error until it fits.
+  function cut(text, max, measure) {
+    let n = text.length < max ? text.length : max;
+    for (;;) {
+      const last = n > 0 ? charCode(text, n - 1) : 0;
+      if (last >= 0xd800 && last < 0xdc00) n--; // not inside a pair
+      const part = slice(text, 0, n);
+      const size = measure(part);
+      if (size <= max || n === 0) return part;
+      n = floor((n * max) / size) - 1;
+      if (n < 0) n = 0;
+    }
+  }
+
+  // Built-ins whose plain JSON says nothing get a toJSON while the bridge
+  // serialises, unless the body gave them its own.
+  const plainForms = [
+    [ErrorProto, function $bridge_errorJSON() { return describeError(this); }],
+    [BigInt.prototype, function $bridge_bigJSON() { return bigText(this); }],
+    [Map.prototype, function $bridge_mapJSON() {
+      const out = []; mapEntries(this, (v, k) => { set(out, out.length, [k, v]); }); return out;
+    }],
+    [Set.prototype, function $bridge_setJSON() {
+      const out = []; setEntries(this, (v) => { set(out, out.length, v); }); return out;
+    }],
+  ];
+
+  function describeError(e) {
+    const out = { name: text(e.name), message: text(e.message) };
+    const code = e.code;
+    if (typeof code === "string" || typeof code === "number") set(out, "code", code);
+    return out;
+  }
+
+  // toJSON returns JSON text for any value. What JSON has no word for degrades:
+  // undefined to null, a function or symbol at the top to its description, a
+  // BigInt to its decimal digits, a circular reference to "[Circular]".
+  function $bridge_toJSON(value, strict) {
+    if (value === undefined) return "null";
+    if (typeof value === "function") return stringify("[Function" + functionName(value) + "]");
+    if (typeof value === "symbol") return stringify(symbolText(value));
+    const added = { __proto__: null, n: 0 };
+    for (let i = 0; i < plainForms.length; i++) {
+      const proto = plainForms[i][0];
+      if (getOwnPropertyDescriptor(proto, "toJSON") !== undefined) continue;
+      if (defineProperty(proto, "toJSON", { __proto__: null, value: plainForms[i][1], configurable: true, writable: true, enumerable: false })) {
+        added[added.n++] = proto;
+      }
+    }
+    try {
+      let out;
+      try {
+        out = stringify(value);
+      } catch (e) {
+        if (strict) throw e;
+        out = stringify(value, $bridge_breakCycles());
+      }
+      return out === undefined ? "null" : out;
+    } finally {
+      for (let i = 0; i < added.n; i++) deleteProperty(added[i], "toJSON");
+    }
+  }
+
+  // breakCycles is a JSON replacer that remembers the path from the root.
+  function $bridge_breakCycles() {
+    const path = { __proto__: null, n: 0 };
+    const onPath = new WeakSetC();
+    return function $bridge_replace(key, value) {
+      if (typeof value === "bigint") return bigText(value);
+      if (typeof value !== "object" || value === null) return value;
+      while (path.n > 0 && path[path.n - 1] !== this) {
+        seenDelete(onPath, path[--path.n]);
+      }
+      if (seenHas(onPath, value)) return "[Circular]";
+      seenAdd(onPath, value);
+      path[path.n++] = value;
+      return value;
+    };
+  }
+
+  function functionName(f) {
+    try {
+      const d = getOwnPropertyDescriptor(f, "name");
+      return d && typeof d.value === "string" && d.value !== "" ? ": " + slice(d.value, 0, 100) : "";
+    } catch {
+      return "";
+    }
+  }
+
+  // text turns anything into a string and never throws.
+  function text(value) {
+    try {
+      if (typeof value === "string") return value;
+      if (typeof value === "symbol") return symbolText(value);
+      return StringC(value);
+    } catch {
+      return "[unprintable]";
+    }
+  }
+
+  // ---- where in the body ----
+  const FILE = "<eval>:";
+
+  // position finds the innermost frame of the body in a stack text.
+  function position(stack) {
+    let from = 0;
+    while (from < stack.length) {
+      let end = indexOf(stack, "\n", from);
+      if (end < 0) end = stack.length;
+      const frame = slice(stack, from, end);
+      from = end + 1;
+      const at = indexOf(frame, FILE);
+      if (at < 0 || indexOf(frame, "$bridge") >= 0) continue;
+      let i = at + FILE.length, line = 0, column = 0, c;
+      for (; i < frame.length && (c = charCode(frame, i)) >= 48 && c <= 57; i++) line = line * 10 + c - 48;
+      for (i++; i < frame.length && (c = charCode(frame, i)) >= 48 && c <= 57; i++) column = column * 10 + c - 48;
+      if (line > 0) return place(line, column);
+    }
+    return null;
+  }
+
+  let shift = 0; // columns that the wrapper adds to line 1
+
+  function place(line, column) {
+    if (line === 1) column = column > shift ? column - shift : 1;
+    const at = locate(line, column);
+    const colon = indexOf(at, ":");
+    return { __proto__: null, line: +slice(at, 0, colon), column: +slice(at, colon + 1) };
+  }
+
+  // formatStack writes V8's frames as text, the body's alone.
+  function $bridge_formatStack(error, sites) {
+    let out = "";
+    try {
+      for (let i = 0; i < sites.length; i++) {
+        const site = sites[i];
+        if (apply(site.getFileName, site, []) !== "<eval>") continue;
+        const name = apply(site.getFunctionName, site, []);
+        out += (out === "" ? "" : "\n") + "    at " + (typeof name === "string" && name !== "" ? name : "<anonymous>") +
+          " (" + FILE + apply(site.getLineNumber, site, []) + ":" + apply(site.getColumnNumber, site, []) + ")";
+      }
+    } catch {
+      // a text is all that is asked for
+    }
+    return out;
+  }
+
+  // ---- the requests ----
+  const limits = { __proto__: null, log: 65536, result: 262144, args: 1048576, inFlight: 16, calls: 1000 };
+  const waiting = { __proto__: null };
+  const flying = { __proto__: null };
+  let head = 0, tail = 0, inFlight = 0, made = 0;
+
+  function pump() {
+    while (inFlight < limits.inFlight && head < tail) {
+      const request = waiting[head];
+      delete waiting[head++];
+      inFlight++;
+      flying[send(request.type, request.payload)] = request;
+    }
+  }
+
+  function issue(type, payload, site) {
+    return own(new PromiseC((resolve, reject) => {
+      if (++made > limits.calls) {
+        reject(failure("the limit of " + limits.calls + " tool requests in one run is used up", "limit_exhausted", undefined, site));
+        return;
+      }
+      waiting[tail++] = { __proto__: null, type, payload, resolve, reject, site };
+      pump();
+    }));
+  }
+
+  function failure(message, code, details, site) {
+    const e = new ErrorC(message);
+    if (code !== undefined) set(e, "code", code);
+    if (details !== undefined) set(e, "details", details);
+    if (typeof site === "string") set(e, "stack", site, true);
+    return e;
+  }
+
+  // lazy returns what a tools function gives back: a thenable that sends its
+  // request the first time somebody asks for its outcome.
+  function lazy(type, payload, bad, site) {
+    let promise = null;
+    function start() {
+      if (promise === null) {
+        promise = bad === null ? issue(type, payload, site) : own(new PromiseC((_, reject) => reject(bad)));
+      }
+      return promise;
+    }
+    const handle = { __proto__: null };
+    set(handle, "then", function $bridge_then(a, b) { return then(start(), a, b); }, true);
+    set(handle, "catch", function $bridge_catch(b) { return then(start(), undefined, b); }, true);
+    set(handle, "finally", function $bridge_finally(f) { return finallyOf(start(), f); }, true);
+    set(handle, "toJSON", function $bridge_notAwaited() { return "[not awaited: use await or .then]"; }, true);
+    return freeze(handle);
+  }
+
+  // request serialises at once, so that later changes to the arguments do not
+  // count, and reports what cannot be sent when the request is awaited.
+  function $bridge_request(type, first, what, second) {
+    const site = new ErrorC().stack;
+    let payload = "", bad = null;
+    try {
+      if (typeof first !== "string") throw new TypeErrorC("openclaw.tools." + what + ": the first argument must be a string, got " + (first === null ? "null" : typeof first));
+      payload = "[" + stringify(first) + (type === DESCRIBE ? "]" : "," + (second === undefined ? "null" : $bridge_toJSON(second, true)) + "]");
+      if (!fits(payload, limits.args)) throw new TypeErrorC("openclaw.tools." + what + ": the arguments take more than " + limits.args + " bytes");
+    } catch (e) {
+      bad = e;
+    }
+    return lazy(type, payload, bad, site);
+  }
+
+  const tools = { __proto__: null };
+  fix(tools, "search", function $bridge_search(query, options) { return $bridge_request(SEARCH, query, "search", options); });
+  fix(tools, "describe", function $bridge_describe(id) { return $bridge_request(DESCRIBE, id, "describe"); });
+  fix(tools, "call", function $bridge_call(id, args) { return $bridge_request(CALL, id, "call", args); });
+
+  // deliver settles a request. ok is false for a fault.
+  function deliver(id, ok, payload) {
+    const request = flying[id];
+    delete flying[id];
+    inFlight--;
+    pump();
+    try {
+      const value = parse(payload);
+      if (ok) {
+        if (request.type === CALL) addDetails(value);
+        request.resolve(value);
+      } else {
+        request.reject(failure(value.message, value.code, value.details, request.site));
+      }
+    } catch (e) {
+      request.reject(e); // out of memory while parsing
+    }
+  }
+
+  // addDetails lets a body read result.details of a tool that answered with
+  // JSON in its only text block. It is not enumerable: what the body returns is
+  // still exactly what the tool said.
+  function addDetails(value) {
+    const result = value.result;
+    if (result === null || typeof result !== "object" || getOwnPropertyDescriptor(result, "details") !== undefined) return;
+    const content = result.content;
+    if (!isArray(content) || content.length !== 1 || content[0].type !== "text" || typeof content[0].text !== "string") return;
+    const first = content[0].text[0];
+    if (first !== "{" && first !== "[") return;
+    try {
+      set(result, "details", parse(content[0].text), true);
+    } catch {
+      // not JSON after all
+    }
+  }
+
+  // ---- console ----
+  let logged = 0, logFull = false;
+
+  function $bridge_log(level, args) {
+    if (logFull) return;
+    let line = "";
+    for (let i = 0; i < args.length && line.length <= limits.log; i++) {
+      if (i > 0) line += " ";
+      const part = $bridge_show(args[i]);
+      line += part.length > limits.log ? slice(part, 0, limits.log + 1) : part;
+    }
+    const left = limits.log - logged;
+    const size = utf8Length(line) + 1;
+    if (size > left) {
+      logFull = true;
+      line = cut(line, left > 0 ? left - 1 : 0, utf8Length);
+    }
+    logged += size;
+    send(LOG, stringify({ __proto__: null, level, text: line, cut: logFull }));
+  }
+
+  function $bridge_show(value) {
+    if (typeof value === "string") return value;
+    if (value === null || (typeof value !== "object" && typeof value !== "function")) return text(value);
+    if (typeof value === "function") return "[Function" + functionName(value) + "]";
+    try {
+      if (isError(value)) return text(value.name) + ": " + text(value.message);
+      return $bridge_toJSON(value, false);
+    } catch (e) {
+      return "[unprintable]";
+    }
+  }
+
+  function isError(value) {
+    for (let p = value, i = 0; p !== null && i < 32; p = getPrototypeOf(p), i++) {
+      if (p === ErrorProto) return true;
+    }
+    return false;
+  }
+
+  const consoleObject = { __proto__: null };
+  fix(consoleObject, "log", function $bridge_consoleLog(...args) { $bridge_log("log", args); });
+  fix(consoleObject, "warn", function $bridge_consoleWarn(...args) { $bridge_log("warn", args); });
+  fix(consoleObject, "error", function $bridge_consoleError(...args) { $bridge_log("error", args); });
+
+  // ---- the body ----
+  const PENDING = 0, RETURNED = 1, THREW = 2;
+  let state = PENDING, outcome;
+
+  // compiles says whether source is one function body. Two wrappers in which
+  // different tokens may follow the closing brace leave a body no way to close
+  // its own function and go on outside: a statement cannot begin with the ","
+  // or "}" that an object literal wants there.
+  function compiles(source) {
+    shift = 20;
+    const bad = compile("async function $b(){" + source + "\n}");
+    return bad !== "" ? bad : compile("({async   $bridge(){" + source + "\n}})");
+  }
+
+  // forms tries the shapes of code that are accepted and returns the text to
+  // evaluate, or the first complaint. A bare function is called; so is one
+  // that is exported by default.
+  function forms(source) {
+    if (/^(?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:async\b|function\b|\(|[A-Za-z_$][\w$]*\s*=>)/.test(source)) {
+      let end = source.length;
+      while (end > 0 && (source[end - 1] === ";" || source[end - 1] <= " ")) end--;
+      const bare = "(async function(){return [(" + source.slice(0, end) + "\n)]})";
+      if (compiles("return [(" + source.slice(0, end) + "\n)]") === "") return { text: bare, shift: 27, kind: "bare" };
+    }
+    const bad = compiles(source);
+    if (bad === "") return { text: "(async function(){" + source + "\n})", shift: 18, kind: "body" };
+    const exported = source.replace(/^([ \t]*)export[ \t]+default\b/m, (all, lead) => lead + "return" + " ".repeat(all.length - lead.length - 6));
+    if (exported !== source && compiles(exported) === "") {
+      return { text: "(async function(){" + exported + "\n})", shift: 18, kind: "export" };
+    }
+    return { bad, source: exported };
+  }
+
+  // prepare also takes TypeScript, when plain JavaScript does not parse.
+  function prepare(source) {
+    const plain = forms(source);
+    if (plain.bad === undefined) return plain;
+    const stripped = parse(strip("async function $b(){" + plain.source + "\n}"));
+    if (stripped.code !== undefined) {
+      const typed = forms(stripped.code);
+      if (typed.bad === undefined) return typed;
+    }
+    return { bad: further(parse(plain.bad), stripped) };
+  }
+
+  // further picks the complaint that lies deeper in the text: the parser that
+  // got further understood more.
+  function further(plain, typed) {
+    const p = { message: plain.message, line: plain.line, column: plain.line === 1 ? plain.column - 20 : plain.column };
+    if (typed.message === undefined) return p;
+    const t = { message: typed.message, line: typed.line, column: typed.line === 1 ? typed.column - 20 : typed.column };
+    return t.line > p.line || (t.line === p.line && t.column > p.column) ? t : p;
+  }
+
+  function start(source, options) {
+    const given = parse(options);
+    limits.log = given.logBytes; limits.result = given.resultBytes; limits.args = given.argsBytes;
+    limits.inFlight = given.inFlight; limits.calls = given.calls;
+    const ready = prepare(source);
+    if (ready.bad !== undefined) {
+      const at = ready.bad;
+      send(FAILURE, stringify({ name: "SyntaxError", message: at.message, line: at.line, column: at.column > 0 ? at.column : 1, syntax: true }));
+      state = THREW;
+      return false;
+    }
+    shift = ready.shift;
+    const body = make(ready.text);
+    watch(apply(body, undefined, []), ready.kind);
+    return true;
+  }
+
+  function watch(promise, kind) {
+    then(own(promise), (value) => {
+      if (kind === "bare") {
+        value = value[0];
+        if (typeof value === "function") return watchCall(value);
+        if (value === null || typeof value !== "object" || getPrototypeOf(value) !== PromiseProto) value = undefined;
+        else return watch(value, "body");
+      } else if (kind === "export" && typeof value === "function") {
+        return watchCall(value);
+      }
+      state = RETURNED;
+      outcome = value;
+    }, (e) => { state = THREW; outcome = e; });
+  }
+
+  function watchCall(f) {
+    watch(new PromiseC((resolve) => resolve(apply(f, undefined, []))), "body");
+  }
+
+  // idle is asked when no job is left. It returns true when the run is over.
+  function idle() {
+    if (inFlight > 0) return false;
+    try {
+      if (state === RETURNED) report(outcome);
+      else if (state === THREW) reportError(outcome);
+      else send(FAILURE, stringify({ __proto__: null, name: "Error", dead: true, message: "the code waits for a promise that nothing can settle" }));
+    } catch (e) {
+      reportError(e);
+    }
+    return true;
+  }
+
+  function $bridge_stringifyText(value) { return stringify(value); }
+
+  function report(value) {
+    const json = $bridge_toJSON(value, false);
+    if (fits(json, limits.result)) {
+      send(RESULT, '{"value":' + json + "}");
+      return;
+    }
+    const part = cut(json, limits.result, (s) => utf8Length($bridge_stringifyText(s)));
+    send(RESULT, '{"value":' + stringify(part) + ',"bytes":' + utf8Length(json) + "}");
+  }
+
+  function reportError(e) {
+    const out = { __proto__: null, name: "Error", message: "" };
+    try {
+      if ((typeof e === "object" && e !== null) || typeof e === "function") {
+        if (isError(e)) {
+          out.name = slice(text(e.name), 0, 200);
+          out.message = slice(text(e.message), 0, 8192);
+          const code = e.code;
+          if (typeof code === "string") out.code = slice(code, 0, 100);
+        } else {
+          out.name = "Thrown";
+          out.message = slice($bridge_show(e), 0, 8192);
+        }
+        const stack = e.stack;
+        if (typeof stack === "string") {
+          const bounded = slice(stack, 0, 16384);
+          const at = position(bounded);
+          if (at !== null) { out.line = at.line; out.column = at.column; }
+          out.stack = frames(bounded);
+        }
+      } else {
+        out.name = "Thrown";
+        out.message = slice(text(e), 0, 8192);
+      }
+    } catch {
+      if (out.message === "") out.message = "an error that cannot be read";
+    }
+    send(FAILURE, stringify(out));
+  }
+
+  // frames keeps the body's own lines of a stack, placed in the body's text.
+  function frames(stack) {
+    let out = "", from = 0, n = 0;
+    while (from < stack.length && n < 20) {
+      let end = indexOf(stack, "\n", from);
+      if (end < 0) end = stack.length;
+      const frame = slice(stack, from, end);
+      from = end + 1;
+      const at = position(frame);
+      if (at === null) continue;
+      let name = "";
+      const word = indexOf(frame, "at "), paren = indexOf(frame, " (");
+      if (word >= 0 && paren > word) name = slice(frame, word + 3, paren > word + 103 ? word + 103 : paren);
+      if (name === "<anonymous>" || name === "<eval>") name = "";
+      out += (n++ > 0 ? "\n" : "") + "at " + (name === "" ? "" : name + " ") + "line " + at.line + ":" + at.column;
+    }
+    return out;
+  }
+
+  // ---- what the body sees ----
+  const global = globalThis;
+  function refuse(name) {
+    const message = name + ": code from strings is not available here; write the code itself, and use openclaw.tools to reach tools";
+    const blocked = name === "eval"
+      ? { eval() { throw new EvalErrorC(message); } }.eval
+      : function () { throw new EvalErrorC(message); };
+    if (name !== "eval") defineProperty(blocked, "name", { __proto__: null, value: name });
+    return blocked;
+  }
+  const makers = [
+    ["Function", function () {}],
+    ["AsyncFunction", async function () {}],
+    ["GeneratorFunction", function* () {}],
+    ["AsyncGeneratorFunction", async function* () {}],
+  ];
+  for (let i = 0; i < makers.length; i++) {
+    const proto = getPrototypeOf(makers[i][1]);
+    const blocked = refuse(makers[i][0]);
+    defineProperty(blocked, "prototype", { __proto__: null, value: proto, writable: false });
+    defineProperty(proto, "constructor", { __proto__: null, value: blocked, writable: false, configurable: false, enumerable: false });
+    if (i === 0) defineProperty(global, "Function", { __proto__: null, value: blocked, writable: false, configurable: false, enumerable: false });
+  }
+  defineProperty(global, "eval", { __proto__: null, value: refuse("eval"), writable: false, configurable: false, enumerable: false });
+
+  const language = create(null);
+  for (const name of ("globalThis Infinity NaN undefined eval isFinite isNaN parseFloat parseInt decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape " +
+    "AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array BigUint64Array Boolean DataView Date DisposableStack Error EvalError FinalizationRegistry Float16Array Float32Array Float64Array Function " +
+    "Int8Array Int16Array Int32Array Intl Iterator Map Number Object Promise Proxy RangeError ReferenceError RegExp Set String SuppressedError Symbol SyntaxError Temporal TypeError " +
+    "URIError Uint8Array Uint8ClampedArray Uint16Array Uint32Array WeakMap WeakRef WeakSet JSON Math Reflect").split(" ")) language[name] = true;
+  for (const name of ownKeys(global)) {
+    if (language[name] !== true) deleteProperty(global, name);
+  }
+  // A stack formatter of the body's own would be handed the bridge's frames.
+  defineProperty(ErrorC, "prepareStackTrace", { __proto__: null, value: host.v8 ? $bridge_formatStack : undefined, writable: false, configurable: false, enumerable: false });
+
+  const openclaw = { __proto__: null };
+  fix(openclaw, "tools", freeze(tools));
+  fix(global, "openclaw", freeze(openclaw));
+  fix(global, "console", freeze(consoleObject));
+
+  return { __proto__: null, start, deliver, idle };
+})

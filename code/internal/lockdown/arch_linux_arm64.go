@@ -1,0 +1,8 @@
+package lockdown
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch        = unix.AUDIT_ARCH_AARCH64
+	firstForeignCall = 0
+)

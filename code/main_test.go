@@ -1,0 +1,114 @@
+package code_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/toolsearch/toolsearch/code"
+	"github.com/toolsearch/toolsearch/code/child"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// executable is a child built without cgo. The test binary itself may be built
+// with it, for the race detector.
+var executable string
+
+func TestMain(m *testing.M) {
+	child.Main()
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "code-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		if executable, err = build(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+func build(dir string) (string, error) {
+	path := filepath.Join(dir, "testchild")
+	cmd := exec.Command("go", "build", "-o", path, "./internal/testchild")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the child: %w: %s", err, out)
+	}
+	// The child may run as another user.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+// host is a Host made of functions; a nil one answers plainly.
+type host struct {
+	search   func(ctx context.Context, query string, options json.RawMessage) (json.RawMessage, error)
+	describe func(ctx context.Context, id string) (json.RawMessage, error)
+	call     func(ctx context.Context, id string, args json.RawMessage) (code.CallReply, error)
+}
+
+func (h *host) Search(ctx context.Context, query string, options json.RawMessage) (json.RawMessage, error) {
+	if h.search == nil {
+		return json.RawMessage("[]"), nil
+	}
+	return h.search(ctx, query, options)
+}
+
+func (h *host) Describe(ctx context.Context, id string) (json.RawMessage, error) {
+	if h.describe == nil {
+		return json.Marshal(map[string]string{"id": id})
+	}
+	return h.describe(ctx, id)
+}
+
+// Call echoes its arguments by default.
+func (h *host) Call(ctx context.Context, id string, args json.RawMessage) (code.CallReply, error) {
+	if h.call == nil {
+		return code.CallReply{
+			Tool:   json.RawMessage(`{"id":"` + id + `"}`),
+			Result: &tool.Result{Content: []tool.Content{tool.Text(string(args))}, Details: args},
+		}, nil
+	}
+	return h.call(ctx, id, args)
+}
+
+// newRunner starts a runner that ends with the test.
+func newRunner(t testing.TB, o code.Options) *code.Runner {
+	t.Helper()
+	if o.Executable == "" {
+		o.Executable = executable
+	}
+	if o.Limits.Timeout == 0 {
+		o.Limits.Timeout = 30 * time.Second // the machine may be busy; tests of the deadline set their own
+	}
+	r, err := code.New(t.Context(), o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return r
+}
+
+// run runs a body that must get a report.
+func run(t testing.TB, r *code.Runner, body string, h code.Host) *code.Report {
+	t.Helper()
+	report, err := r.Run(t.Context(), body, h)
+	if err != nil {
+		t.Fatalf("Run: %v", err)
+	}
+	return report
+}
