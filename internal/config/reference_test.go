@@ -37,8 +37,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// The contract's table of defaults and bounds, and every key the issue of a
-// user names, stand in the reference.
+// The contract's table of defaults and bounds stands in the reference, and so do
+// the keys of policies and servers.
 func TestReferenceRows(t *testing.T) {
 	ref := config.Reference()
 	for _, row := range []string{
