@@ -32,6 +32,7 @@ type httpLink struct {
 	headers  map[string]string
 	traffic  *traffic
 	limit    int
+	patience time.Duration // with server/discover
 
 	base   *http.Transport
 	direct *http.Client    // headers and redirects, bodies untouched
@@ -44,7 +45,7 @@ func newHTTPLink(cfg *Server, t *traffic, opt *Options) (*httpLink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the url: %w", withoutURL(err))
 	}
-	l := &httpLink{endpoint: u, headers: cfg.Headers, traffic: t, limit: opt.MaxMessageBytes}
+	l := &httpLink{endpoint: u, headers: cfg.Headers, traffic: t, limit: opt.MaxMessageBytes, patience: opt.ProbePatience}
 	l.base = &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -202,7 +203,7 @@ func (l *httpLink) roundTrip(req *http.Request) (*http.Response, error) {
 // is answered for, so that the older handshake gets its turn.
 func (l *httpLink) probe(req *http.Request, call *pendingCall) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
-	timer := time.AfterFunc(discoverPatience, cancel)
+	timer := time.AfterFunc(l.patience, cancel)
 	resp, err := l.exchange(req.Clone(ctx), call)
 	if !timer.Stop() && req.Context().Err() == nil {
 		if err == nil {

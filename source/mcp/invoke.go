@@ -90,6 +90,10 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 		what := "did not answer the call of"
 		if sess == nil {
 			what = "was not ready in time for the call of"
+		} else if sess.stdio != nil {
+			if failure := sess.stdio.failure(); failure != "" {
+				maybe += "; " + failure
+			}
 		}
 		return &tool.Error{
 			Code:   tool.CodeTimeout,

@@ -65,6 +65,11 @@ type Options struct {
 	MaxListBytes    int // definitions of one server; 0 = 64 MiB
 	MaxPages        int // pages of one tools/list; 0 = 2,000
 
+	// ProbePatience is how long a server may take to answer the probe of the
+	// newer era before it is taken for one of the older: some of those ignore
+	// requests that come before initialize. 0 = 5 s.
+	ProbePatience time.Duration
+
 	Debounce    time.Duration // how long list changes are gathered; 0 = 100 ms
 	StopGrace   time.Duration // each step of closing stdin, SIGTERM, SIGKILL; 0 = 1 s
 	RetryMin    time.Duration // pause after the first failed start, doubled each time; 0 = 1 s
@@ -100,6 +105,7 @@ func (o Options) withDefaults() Options {
 	o.MaxTools = orDefault(o.MaxTools, 20_000)
 	o.MaxListBytes = orDefault(o.MaxListBytes, 64<<20)
 	o.MaxPages = orDefault(o.MaxPages, 2_000)
+	o.ProbePatience = orDefault(o.ProbePatience, 5*time.Second)
 	o.Debounce = orDefault(o.Debounce, 100*time.Millisecond)
 	o.StopGrace = orDefault(o.StopGrace, time.Second)
 	o.RetryMin = orDefault(o.RetryMin, time.Second)

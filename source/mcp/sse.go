@@ -146,16 +146,12 @@ func (f *eventFilter) next() {
 	}
 }
 
-var errBadMessage = errors.New("it sent something that is no MCP message")
-
 // pass sends one encoded message through the traffic and returns what the SDK
 // is to see, nil for nothing.
 func (l *httpLink) pass(data []byte) ([]byte, error) {
-	msg, err := jsonrpc.DecodeMessage(data)
+	msg, err := decodeMessage(data)
 	if err != nil {
-		if msg = undecodable(data, err); msg == nil {
-			return nil, fmt.Errorf("%w: %q", errBadMessage, sampleOf(data))
-		}
+		return nil, err
 	}
 	if msg, err = l.traffic.inbound(msg); err != nil || msg == nil {
 		return nil, err

@@ -22,11 +22,6 @@ const (
 	maxJunkSample = 200 // bytes shown of the first such line
 )
 
-// discoverPatience is how long a server may take to answer the probe of the
-// newer era before it is taken for one of the older era: some of those ignore
-// requests that come before initialize.
-const discoverPatience = 5 * time.Second
-
 // drainPatience is how long stdout may stay open after the server has ended.
 const drainPatience = time.Second
 
@@ -61,10 +56,11 @@ func (t *stdioTransport) Connect(context.Context) (sdk.Connection, error) {
 
 // stdioConn speaks newline-delimited JSON-RPC with a child process.
 type stdioConn struct {
-	proc    *process
-	traffic *traffic
-	limit   int
-	grace   time.Duration
+	proc     *process
+	traffic  *traffic
+	limit    int
+	grace    time.Duration
+	patience time.Duration // with server/discover
 
 	incoming chan jsonrpc.Message
 	writes   chan []byte
@@ -89,6 +85,7 @@ func newStdioConn(proc *process, t *traffic, opt *Options) *stdioConn {
 		traffic:  t,
 		limit:    opt.MaxMessageBytes,
 		grace:    opt.StopGrace,
+		patience: opt.ProbePatience,
 		incoming: make(chan jsonrpc.Message, 16),
 		writes:   make(chan []byte),
 		done:     make(chan struct{}),
@@ -178,8 +175,12 @@ func (c *stdioConn) watchExit() {
 	}
 }
 
-// Close ends the process and returns when nothing of it is left.
+// Close ends the process and returns when nothing of it is left. A process that
+// broke the stream is not asked politely.
 func (c *stdioConn) Close() error {
+	if c.broken() {
+		c.shut(0)
+	}
 	c.shut(c.grace)
 	return nil
 }
@@ -258,14 +259,12 @@ func (c *stdioConn) accept(line []byte) error {
 		}
 	}
 	for _, part := range parts {
-		msg, err := jsonrpc.DecodeMessage(part)
+		msg, err := decodeMessage(part)
 		if err != nil {
-			if msg = undecodable(part, err); msg == nil {
-				if err := c.junkLine(part); err != nil {
-					return err
-				}
-				continue
+			if err := c.junkLine(part); err != nil {
+				return err
 			}
+			continue
 		}
 		if resp, ok := msg.(*jsonrpc.Response); ok {
 			c.probeAnswered(resp.ID)
@@ -283,28 +282,6 @@ func (c *stdioConn) accept(line []byte) error {
 		}
 	}
 	return nil
-}
-
-// undecodable turns an answer that the SDK cannot read, nested too deep for
-// example, into a failure of that one request. It returns nil for what is no
-// answer at all.
-func undecodable(data []byte, cause error) jsonrpc.Message {
-	var head struct {
-		Version string          `json:"jsonrpc"`
-		ID      any             `json:"id"`
-		Method  json.RawMessage `json:"method"`
-	}
-	if json.Unmarshal(data, &head) != nil || head.Version != "2.0" || head.Method != nil {
-		return nil
-	}
-	id, err := jsonrpc.MakeID(head.ID)
-	if err != nil || !id.IsValid() {
-		return nil
-	}
-	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
-		Code:    jsonrpc.CodeParseError,
-		Message: "the answer could not be decoded: " + cause.Error(),
-	}}
 }
 
 func (c *stdioConn) junkLine(line []byte) error {
@@ -349,7 +326,7 @@ func (c *stdioConn) watchProbe(msg jsonrpc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probeID = req.ID
-	c.probe = time.AfterFunc(discoverPatience, func() {
+	c.probe = time.AfterFunc(c.patience, func() {
 		select {
 		case c.incoming <- &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
 			Code:    jsonrpc.CodeMethodNotFound,
