@@ -1,0 +1,154 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+func TestClean(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"plain", "a\nb\tc é 漢 😀", "a\nb\tc é 漢 😀"},
+		{"escape sequence", "\x1b[31mred", "[31mred"},
+		{"nul and delete", "a\x00b\x7fc\u0085d", "abcd"},
+		{"zero width", "pass\u200bword\u2060\ufeff", "password"},
+		{"bidirectional override", "abc\u202edef\u2066", "abcdef"},
+		{"tag characters", "hi\U000E0041\U000E0042", "hi"},
+		{"line separators", "a\u2028b\u2029c", "abc"},
+		{"invalid UTF-8", "a\xffb", "a\uFFFDb"},
+	}
+	for _, tt := range tests {
+		if got := tool.Clean(tt.in, 1000); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if got := tool.Clean("ééé", 5); got != "é…" {
+		t.Errorf("cut inside a rune: %q", got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("a\u202eb\xff😀", 5)
+	f.Fuzz(func(t *testing.T, s string, max int) {
+		if max < 0 || max > 1<<20 {
+			t.Skip()
+		}
+		got := tool.Clean(s, max)
+		if len(got) > max || !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\x1b\u200b\u202e") {
+			t.Errorf("Clean(%q, %d) = %q", s, max, got)
+		}
+		if again := tool.Clean(got, max); again != got {
+			t.Errorf("cleaning twice changes %q to %q", got, again)
+		}
+	})
+}
+
+// A character is a UTF-16 code unit: what JavaScript's length counts.
+func TestCutChars(t *testing.T) {
+	tests := []struct {
+		in   string
+		max  int
+		want string
+		cut  bool
+	}{
+		{"abc", 3, "abc", false},
+		{"abcd", 3, "ab…", true},
+		{"漢字仮名", 4, "漢字仮名", false},
+		{"漢字仮名", 3, "漢字…", true},
+		{"😀😀", 4, "😀😀", false},
+		{"😀😀", 3, "😀…", true},
+		{"😀😀", 2, "…", true},
+		{"abc", 0, "", true},
+	}
+	for _, tt := range tests {
+		got, cut := tool.CutChars(tt.in, tt.max)
+		if got != tt.want || cut != tt.cut {
+			t.Errorf("CutChars(%q, %d) = %q, %v; want %q, %v", tt.in, tt.max, got, cut, tt.want, tt.cut)
+		}
+	}
+}
+
+func FuzzCutChars(f *testing.F) {
+	f.Add("a😀\xff漢", 3)
+	f.Fuzz(func(t *testing.T, s string, max int) {
+		if max < 0 {
+			t.Skip()
+		}
+		got, cut := tool.CutChars(s, max)
+		if tool.Chars(got) > max {
+			t.Errorf("CutChars(%q, %d) = %q has %d characters", s, max, got, tool.Chars(got))
+		}
+		if cut != (got != s) {
+			t.Errorf("CutChars(%q, %d) = %q, %v", s, max, got, cut)
+		}
+	})
+}
+
+func TestObjectKeepsBytes(t *testing.T) {
+	const in = `{"z":1.0,"a":{"y":9007199254740993,"x":null},"z":"\u0041"}`
+	o, err := tool.ReadObject(json.RawMessage(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name, twice := o.Repeated(); !twice || name != "z" {
+		t.Errorf("Repeated gave %q, %v", name, twice)
+	}
+	out, err := o.MarshalJSON()
+	if err != nil || string(out) != in {
+		t.Errorf("got %s (%v), want %s", out, err, in)
+	}
+	out, _ = o.Set("a", json.RawMessage("2")).Set("new", json.RawMessage("3")).MarshalJSON()
+	if want := `{"z":1.0,"a":2,"z":"\u0041","new":3}`; string(out) != want {
+		t.Errorf("got %s, want %s", out, want)
+	}
+	for _, bad := range []string{``, `[]`, `null`, `{`, `{"a"}`, `{"a":}`, `{"a":1`} {
+		if _, err := tool.ReadObject(json.RawMessage(bad)); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+func TestParseMCPResultKeepsUnknown(t *testing.T) {
+	const in = `{"content":[{"type":"hologram","v":9007199254740993},{"type":"text","text":"hi","x":1}],"structuredContent":{"n":12345678901234567890},"isError":true,"x":0}`
+	r, err := tool.ParseMCPResult(json.RawMessage(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(r.Raw) != in || !r.IsError || r.Text() != "hi" || string(r.Details) != `{"n":12345678901234567890}` {
+		t.Errorf("got %+v", r)
+	}
+	if got := string(r.Content[0].Raw); got != `{"type":"hologram","v":9007199254740993}` {
+		t.Errorf("an unknown block became %s", got)
+	}
+	if _, err := tool.ParseMCPResult(json.RawMessage(`[1]`)); err == nil {
+		t.Error("an array was read as a result")
+	}
+}
+
+// A refusal is machine-readable, bounded and clean, and shows no cause.
+func TestErrorJSON(t *testing.T) {
+	e := &tool.Error{
+		Code: tool.CodeBlocked, By: "approval", Reason: "no\x1b[31m " + strings.Repeat("x", 5000), Next: "ask",
+		Err: &json.SyntaxError{},
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Status, Code, Reason, Next, BlockedBy string }
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Status != "blocked" || got.Code != "blocked" || got.BlockedBy != "approval" || got.Next != "ask" {
+		t.Errorf("got %s", raw)
+	}
+	if len(got.Reason) > tool.MaxErrorText || strings.Contains(got.Reason, "\x1b") {
+		t.Errorf("the reason is not bounded and clean: %d bytes", len(got.Reason))
+	}
+	if r := e.Result(); !r.IsError || tool.CodeOf(e) != tool.CodeBlocked {
+		t.Errorf("as a result: %+v", r)
+	}
+}

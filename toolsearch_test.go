@@ -1,0 +1,164 @@
+package toolsearch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/toolsearch/toolsearch"
+	"github.com/toolsearch/toolsearch/internal/mcptest"
+	"github.com/toolsearch/toolsearch/policy"
+	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+func TestMain(m *testing.M) { mcptest.Main(m) }
+
+// weatherServer is the command line of a small MCP server.
+func weatherServer() (command string, args, env []string) {
+	return mcptest.Command(exampleTB{}, mcptest.Script{Tools: []json.RawMessage{
+		json.RawMessage(`{"name":"echo","description":"Weather forecast for a place","inputSchema":{"type":"object"}}`),
+	}})
+}
+
+// exampleTB is what mcptest needs of a test where there is none.
+type exampleTB struct{ testing.TB }
+
+func (exampleTB) Helper()                   {}
+func (exampleTB) Fatal(args ...any)         { panic(args) }
+func (exampleTB) Fatalf(f string, a ...any) { panic(f) }
+func (exampleTB) TempDir() string           { return os.TempDir() }
+func (exampleTB) Setenv(string, string)     {}
+func (exampleTB) Cleanup(func())            {}
+func (exampleTB) Context() context.Context  { return context.Background() }
+
+func newSet(t *testing.T, opt toolsearch.Options) *toolsearch.Toolset {
+	t.Helper()
+	set, err := toolsearch.New(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := set.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := set.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func failing(t *testing.T, name string, failure error) *tool.Tool {
+	t.Helper()
+	f, err := toolsearch.Func("p", name, "A tool called "+name, func(context.Context, struct{}) (string, error) { return "fine", failure })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func compile(t *testing.T, rules policy.Rules) *policy.Policy {
+	t.Helper()
+	p, _, err := policy.Compile([]policy.Layer{{Scope: policy.ScopeGlobal, Name: "test", Rules: rules}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// What policy removes is unknown everywhere, in the same words.
+func TestDeniedIsUnknown(t *testing.T) {
+	set := newSet(t, toolsearch.Options{
+		Tools:  []*tool.Tool{failing(t, "secret_tool", nil), failing(t, "open_tool", nil)},
+		Policy: compile(t, policy.Rules{Deny: []policy.Entry{{Pattern: "secret_*"}}}),
+	})
+	ctx := t.Context()
+	if hits, err := set.Search(ctx, "secret tool", 8); err != nil || len(hits) != 1 || hits[0].Name != "open_tool" {
+		t.Errorf("search: %v, %v", hits, err)
+	}
+	say := func(ref string) string {
+		_, describe := set.Describe(ctx, ref)
+		_, call := set.Call(ctx, ref, nil)
+		res, err := set.Handle(ctx, surface.ToolCall, json.RawMessage(`{"id":"`+ref+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(describe.Error()+call.Error()+res.Text(), ref, "REF")
+	}
+	denied, unknown := say("openclaw:p:secret_tool"), say("openclaw:p:nosuch_tool")
+	if denied != unknown {
+		t.Errorf("a denied tool is told apart from an unknown one:\n%s\n%s", denied, unknown)
+	}
+}
+
+func TestNothingAllowedStopsTheRun(t *testing.T) {
+	_, err := toolsearch.New(t.Context(), toolsearch.Options{
+		Tools:  []*tool.Tool{failing(t, "a", nil)},
+		Policy: compile(t, policy.Rules{Allow: []policy.Entry{{Pattern: "nobody"}}}),
+	})
+	var empty *policy.EmptyError
+	if !errors.As(err, &empty) {
+		t.Errorf("got %v, want a policy.EmptyError", err)
+	}
+}
+
+func TestFuncErrors(t *testing.T) {
+	set := newSet(t, toolsearch.Options{Tools: []*tool.Tool{
+		failing(t, "plain", errors.New("disk full")),
+		failing(t, "told", &tool.Error{Code: tool.CodeTimeout, Reason: "too slow", Next: "Ask for less."}),
+	}})
+	for name, want := range map[string]tool.Code{"plain": tool.CodeFailed, "told": tool.CodeTimeout} {
+		if _, err := set.Call(t.Context(), name, nil); tool.CodeOf(err) != want {
+			t.Errorf("%s: got %v, want code %s", name, err, want)
+		}
+	}
+	if _, err := set.Call(t.Context(), "plain", json.RawMessage(`{"x":1}`)); tool.CodeOf(err) != tool.CodeInvalidArgs {
+		t.Errorf("unknown arguments: got %v", err)
+	}
+	if _, err := toolsearch.Func("", "x", "", func(context.Context, struct{}) (string, error) { return "", nil }); err == nil {
+		t.Error("a tool without a plugin was made")
+	}
+	if _, err := toolsearch.Func("p", "x", "", func(context.Context, chan int) (string, error) { return "", nil }); err == nil {
+		t.Error("a tool of a channel was made")
+	}
+}
+
+// A server that cannot start is reported and stops nothing.
+func TestServerThatFails(t *testing.T) {
+	set := newSet(t, toolsearch.Options{
+		Tools:   []*tool.Tool{failing(t, "works", nil)},
+		Servers: []mcp.Server{{Name: "gone", Command: "/nonexistent/server"}},
+	})
+	if st := set.Status(); len(st) != 1 || st[0].State != mcp.Failed || st[0].LastError == "" {
+		t.Errorf("status is %+v", st)
+	}
+	if res, err := set.Call(t.Context(), "works", nil); err != nil || res.Text() != "fine" {
+		t.Errorf("the other tool: %v, %v", res, err)
+	}
+	if _, err := set.Call(t.Context(), "mcp:gone:anything", nil); tool.CodeOf(err) != tool.CodeUnavailable {
+		t.Errorf("a tool of the server: %v, want unavailable", err)
+	}
+}
+
+// Mode off shows every tool and no control.
+func TestModeOff(t *testing.T) {
+	set := newSet(t, toolsearch.Options{Mode: surface.Off, Tools: []*tool.Tool{failing(t, "b", nil), failing(t, "a", nil)}})
+	var names []string
+	for _, v := range set.Visible() {
+		names = append(names, v.Name)
+	}
+	if got := strings.Join(names, " "); got != "a b" {
+		t.Errorf("visible are %q", got)
+	}
+	if res, err := set.Handle(t.Context(), "a", nil); err != nil || res.Text() != "fine" {
+		t.Errorf("direct call: %v, %v", res, err)
+	}
+	if _, err := set.Handle(t.Context(), surface.ToolSearch, json.RawMessage(`{"query":"a"}`)); tool.CodeOf(err) != tool.CodeUnknownTool {
+		t.Errorf("a control answers in mode off: %v", err)
+	}
+}
