@@ -219,10 +219,10 @@ func (r renderer) entry(n *Node, key string, val *Node, indent string) string {
 	return r.key(key) + r.colon + r.value(val, indent)
 }
 
-// sameLine returns the end of the comments that follow on the same line, so
-// that a remark stays with what it is about. A line comment is passed only when
-// a new line will follow.
-func (d *Document) sameLine(at int, lineComments bool) int {
+// sameLine returns the end of the comments that follow without a line between,
+// so that a remark stays with what it is about. In front of text that begins a
+// new line (block) that may be any comment, else only one within its line.
+func (d *Document) sameLine(at int, block bool) int {
 	p := &parser{src: d.src}
 	end := at
 	for at < len(d.src) {
@@ -232,12 +232,12 @@ func (d *Document) sameLine(at int, lineComments bool) int {
 			break
 		}
 		if strings.HasPrefix(d.src[at:], "//") {
-			if lineComments {
+			if block {
 				end = after
 			}
 			break
 		}
-		if strings.IndexFunc(d.src[at:after], isLineEnd) >= 0 {
+		if !block && strings.IndexFunc(d.src[at:after], isLineEnd) >= 0 {
 			break
 		}
 		at, end = after, after
