@@ -40,6 +40,7 @@ type docRef struct {
 type entry struct {
 	term, doc uint32
 	tf        [NumFields]uint8
+	extra     bool
 }
 
 type builder struct {
@@ -90,34 +91,51 @@ func (b *builder) document(n uint32, d *Document) {
 		}
 		b.toks.reset()
 		b.toks.scan(clip(d.Text[f], maxFieldBytes), maxFieldWords)
-		counted := 0
-		for _, k := range b.toks.list {
-			w := b.toks.bytes(k)
-			if _, stop := b.lex.stop[string(w)]; stop {
-				continue
-			}
-			if k.kind == word || k.kind == gram {
-				counted++
-			}
-			b.count(b.term(w), n, f, first)
-		}
-		b.length[n][f] = uint16(counted)
-		b.sum[f] += float64(counted)
+		length := b.field(n, f, first)
+		b.length[n][f] = uint16(length)
+		b.sum[f] += float64(length)
 		b.have[f]++
 	}
 }
 
+// field counts the tokens of one field and returns its length in quarters of
+// a word.
+func (b *builder) field(n uint32, f Field, first uint32) int {
+	length := 0
+	for _, k := range b.toks.list {
+		w := b.toks.bytes(k)
+		if _, stop := b.lex.stop[string(w)]; stop {
+			continue
+		}
+		by := 4
+		if f == Description && length >= 4*b.tune.lead {
+			by = b.tune.tail
+		}
+		extra := k.kind != word && k.kind != gram || f == Name && number(w)
+		if b.count(b.term(w), n, f, first, by, extra) && !extra {
+			length += by
+		}
+	}
+	return length
+}
+
 // count notes one occurrence of the term.
-func (b *builder) count(term, doc uint32, f Field, first uint32) {
+func (b *builder) count(term, doc uint32, f Field, first uint32, by int, extra bool) bool {
 	at := b.slot[term]
 	if at == none || at < first {
 		at = uint32(len(b.entries))
 		b.slot[term] = at
 		b.entries = append(b.entries, entry{term: term, doc: doc})
 	}
-	if tf := &b.entries[at].tf[f]; *tf < math.MaxUint8 {
-		*tf++
+	e := &b.entries[at]
+	e.extra = e.extra || extra && f == Name
+	if f == Name && e.tf[f] > 0 {
+		return false
 	}
+	if e.tf[f] < math.MaxUint8-4 {
+		e.tf[f] += uint8(by)
+	}
+	return true
 }
 
 // term returns the number of the word's stem.
@@ -166,7 +184,7 @@ func (b *builder) postings() {
 		e := &b.entries[at]
 		x.postDoc[i] = e.doc
 		w, mask := b.weigh(e, idf[e.term])
-		if mask&(1<<Name) != 0 && coverage[e.doc] > 0 {
+		if mask&(1<<Name) != 0 && !e.extra && coverage[e.doc] > 0 {
 			w += b.tune.cover * idf[e.term] * idf[e.term] / coverage[e.doc]
 		}
 		weights[i], x.postMask[i] = float32(w), mask
@@ -178,7 +196,7 @@ func (b *builder) postings() {
 func (b *builder) nameTotals(idf []float64) []float64 {
 	sums := make([]float64, len(b.x.docs))
 	for i := range b.entries {
-		if e := &b.entries[i]; e.tf[Name] > 0 {
+		if e := &b.entries[i]; e.tf[Name] > 0 && !e.extra {
 			sums[e.doc] += idf[e.term]
 		}
 	}
@@ -192,7 +210,7 @@ func (x *Index) idf() []float64 {
 	out := make([]float64, x.terms.len())
 	for t := range out {
 		df := float64(x.df(uint32(t)))
-		out[t] = math.Log(1 + (n-df+0.5)/(df+0.5))
+		out[t] = math.Pow(math.Log(1+(n-df+0.5)/(df+0.5)), x.tune.idfp)
 	}
 	return out
 }
@@ -208,12 +226,19 @@ func (b *builder) weigh(e *entry, idf float64) (float64, uint8) {
 			continue
 		}
 		mask |= 1 << f
-		tf := float64(e.tf[f])
+		tf := float64(e.tf[f]) / 4
 		norm := 1 - b.tune.b[f]
 		if b.sum[f] > 0 {
 			norm += b.tune.b[f] * float64(b.length[e.doc][f]) * b.have[f] / b.sum[f]
 		}
-		sum += b.tune.weight[f] * tf * (b.tune.k1 + 1) / (tf + b.tune.k1*norm)
+		if b.tune.sumf {
+			sum += b.tune.weight[f] * tf * (b.tune.k1 + 1) / (tf + b.tune.k1*norm)
+		} else {
+			sum += b.tune.weight[f] * tf / norm
+		}
+	}
+	if !b.tune.sumf {
+		sum = sum * (b.tune.k1 + 1) / (sum + b.tune.k1)
 	}
 	return sum * idf, mask
 }

@@ -21,6 +21,7 @@ type plan struct {
 	typed   []typedWord
 	terms   []term // of all typed words, in their order
 	repairs []repair
+	shapes  []shaped
 	clauses int
 	weight  uint32 // sum of the weights of terms
 	key     []byte // the query as a name
@@ -54,6 +55,7 @@ func (p *plan) reset() {
 	p.toks.reset()
 	p.stems, p.stemAt, p.typed = p.stems[:0], p.stemAt[:0], p.typed[:0]
 	p.terms, p.repairs, p.key = p.terms[:0], p.repairs[:0], p.key[:0]
+	p.shapes = p.shapes[:0]
 	p.clauses, p.weight = 0, 0
 }
 
@@ -65,7 +67,7 @@ func (x *Index) read(p *plan, text string) {
 	lex := words()
 	text = clip(text, MaxQueryBytes)
 	p.key = normal(p.key, trim(text))
-	p.toks.scan(text, maxQueryWords)
+	p.scanQuery(text)
 	for _, k := range p.toks.list {
 		start := len(p.stems)
 		p.stems = lex.stem(p.stems, p.toks.bytes(k))
@@ -77,13 +79,12 @@ func (x *Index) read(p *plan, text string) {
 	}
 	p.countClauses()
 	for i := range p.typed {
-		if w := &p.typed[i]; w.term != none {
+		w := &p.typed[i]
+		if w.term != none {
 			p.add(term{w.term, w.weight, uint32(i), w.clause, Typed, w.filler})
 			w.known = true
 		}
-	}
-	for i := range p.typed {
-		if !p.typed[i].filler {
+		if !w.filler {
 			x.expand(p, lex, uint32(i))
 		}
 	}
@@ -92,10 +93,36 @@ func (x *Index) read(p *plan, text string) {
 	x.readIntents(p, lex)
 }
 
+// scanQuery tokenizes the text and notes the kinds of its values.
+func (p *plan) scanQuery(text string) {
+	done := 0
+	eachValue(text, func(end int, kind shape) {
+		if len(p.shapes) == maxShapes {
+			return
+		}
+		p.toks.scan(text[done:end], maxQueryWords)
+		p.shapes = append(p.shapes, shaped{kind, uint32(len(p.toks.list))})
+		done = end
+	})
+	p.toks.scan(text[done:], maxQueryWords)
+}
+
+// maxShapes bounds the values of a query that are looked at for their kind.
+const maxShapes = 8
+
+// shaped is a kind of value, found before token tok.
+type shaped struct {
+	kind shape
+	tok  uint32
+}
+
 // readWords collects the distinct words of the query that are not stop words.
 func (x *Index) readWords(p *plan, lex *lexicon) {
 	content := false
 	for i, k := range p.toks.list {
+		if len(p.typed) == maxTyped {
+			break
+		}
 		w := p.toks.bytes(k)
 		if _, stop := lex.stop[string(w)]; stop || p.seen(i) {
 			continue
@@ -108,6 +135,7 @@ func (x *Index) readWords(p *plan, lex *lexicon) {
 			continue // an extra form that the catalog does not have
 		}
 		_, filler := lex.filler[string(w)]
+		filler = filler || number(w)
 		content = content || !filler
 		p.typed = append(p.typed, typedWord{tok: uint32(i), term: t, weight: unit, clause: k.clause, filler: filler})
 	}
@@ -117,8 +145,35 @@ func (x *Index) readWords(p *plan, lex *lexicon) {
 			w.filler = false
 		case w.filler:
 			w.weight = scaled(x.tune.filler)
+		case p.toks.list[w.tok].kind == joined:
+			w.weight = scaled(x.tune.whole)
+			for j := max(0, i-2); j < i; j++ {
+				if k := p.toks.list[p.typed[j].tok]; k.kind == word && k.end > 0 && p.parts(w.tok, p.typed[j].tok) {
+					p.typed[j].weight = scaled(x.tune.part)
+				}
+			}
 		}
 	}
+}
+
+// parts reports whether token part is one of the two parts of the joined token.
+func (p *plan) parts(joined, part uint32) bool {
+	for at := joined; at > 0 && at+4 > joined; at-- {
+		if at-1 == part {
+			return p.toks.list[part].kind == word
+		}
+	}
+	return false
+}
+
+// number reports a word of digits: in a request it is a value, seldom a name.
+func number(w []byte) bool {
+	for _, c := range w {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // seen reports whether an earlier typed word has the stem of token i.
@@ -196,6 +251,13 @@ func (x *Index) expand(p *plan, lex *lexicon, word uint32) {
 // readIntents adds the terms of the phrases that the query has.
 func (x *Index) readIntents(p *plan, lex *lexicon) {
 	before := len(p.terms)
+	for _, sh := range p.shapes {
+		for _, in := range lex.intents[string(sh.kind)] {
+			for _, s := range in.terms {
+				x.addIntent(p, []byte(s), before, int(sh.tok))
+			}
+		}
+	}
 	for i := range p.toks.list {
 		for _, in := range lex.intents[string(p.stem(i))] {
 			if !p.follows(i+1, in.rest) {

@@ -36,7 +36,8 @@ type Document struct {
 const (
 	MaxLimit      = 1000    // hits of one answer
 	MaxQueryBytes = 4 << 10 // bytes of a query that are read
-	maxQueryWords = 64      // tokens of a query that are searched
+	maxQueryWords = 600     // tokens of a query that are read
+	maxTyped      = 128     // distinct words of a query that are searched
 	maxFieldBytes = 32 << 10
 	maxFieldWords = 2000
 	maxDocuments  = 1 << 24

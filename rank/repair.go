@@ -108,9 +108,9 @@ func (x *Index) nearest(s, stem []byte) uint32 {
 
 func allowedEdits(n int) int {
 	switch {
-	case n < 4:
+	case n < 5:
 		return 0
-	case n < 8:
+	case n < 9:
 		return 1
 	}
 	return 2

@@ -31,6 +31,7 @@ type scratch struct {
 type cell struct {
 	typed uint32 // from words that were typed
 	added uint32 // from what was added to them
+	word  uint16 // number of the last typed word that counted, from 1
 	flags uint8
 }
 
@@ -117,30 +118,45 @@ func (x *Index) matchExact(s *scratch, text string) {
 	}
 }
 
-// score adds up the postings of the plan's terms, clause by clause.
+// score adds up the postings of the plan's terms, word by word. Each typed
+// word counts once for a document: as typed, or else by the first of what was
+// added to it.
 func (x *Index) score(s *scratch) {
 	p := &s.plan
 	for i := range p.terms {
 		t := &p.terms[i]
-		if t.why == Typed {
-			continue
+		if i > 0 && t.why == Typed && p.clauses > 1 && t.clause != p.terms[i-1].clause {
+			s.closeClause()
 		}
-		docs, imps := x.list(t.id)
-		for j, d := range docs {
-			c := s.touch(d)
-			c.added += t.weight * uint32(imps[j])
+		if t.why == Typed {
+			x.scoreTyped(s, t, p.clauses > 1)
+		} else {
+			x.scoreAdded(s, t)
 		}
 	}
-	for i := 0; i < len(p.terms) && p.terms[i].why == Typed; {
-		clause := p.terms[i].clause
-		for ; i < len(p.terms) && p.terms[i].why == Typed && p.terms[i].clause == clause; i++ {
-			x.scoreTyped(s, &p.terms[i], p.clauses > 1)
+	s.closeClause()
+}
+
+func (s *scratch) closeClause() {
+	for _, d := range s.dirty {
+		s.best[d] = max(s.best[d], s.clause[d])
+		s.clause[d] = 0
+	}
+	s.dirty = s.dirty[:0]
+}
+
+func (x *Index) scoreAdded(s *scratch, t *term) {
+	docs, imps := x.list(t.id)
+	stamp := uint16(t.word + 1)
+	if t.why == Intent {
+		stamp = 0
+	}
+	for j, d := range docs {
+		c := s.touch(d)
+		if stamp == 0 || c.word != stamp || !x.tune.once {
+			c.added += t.weight * uint32(imps[j])
+			c.word = stamp
 		}
-		for _, d := range s.dirty {
-			s.best[d] = max(s.best[d], s.clause[d])
-			s.clause[d] = 0
-		}
-		s.dirty = s.dirty[:0]
 	}
 }
 
@@ -153,6 +169,7 @@ func (x *Index) scoreTyped(s *scratch, t *term, clauses bool) {
 	for j, d := range docs {
 		c := s.touch(d)
 		c.flags |= flags
+		c.word = uint16(t.word + 1)
 		w := t.weight * uint32(imps[j])
 		c.typed += w
 		if clauses {

@@ -223,7 +223,7 @@ func (t *tokens) add(s string, k kind) {
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(s[i:])
 			if r == '’' {
-				if possessive(s[i+size:]) {
+				if contraction(s[i+size:]) {
 					break
 				}
 			} else {
@@ -233,7 +233,7 @@ func (t *tokens) add(s string, k kind) {
 			continue
 		}
 		switch {
-		case c == '\'' && possessive(s[i+1:]):
+		case c == '\'' && contraction(s[i+1:]):
 			i = len(s)
 			continue
 		case 'A' <= c && c <= 'Z':
@@ -248,7 +248,15 @@ func (t *tokens) add(s string, k kind) {
 	}
 }
 
-func possessive(rest string) bool { return rest == "s" || rest == "S" }
+// contraction reports what follows an apostrophe and is not part of the word:
+// user's, I'd, don't, we'll.
+func contraction(rest string) bool {
+	switch rest {
+	case "s", "S", "t", "d", "m", "ll", "re", "ve":
+		return true
+	}
+	return false
+}
 
 // class of a rune for case splitting.
 const (

@@ -2,31 +2,35 @@ package rank
 
 // tuning holds every number of the scorer that was chosen by measuring.
 type tuning struct {
-	k1     float64            // how fast repetition saturates
-	b      [NumFields]float64 // how much a field's length counts, 0 to 1
-	weight [NumFields]float64 // how much a field counts
+	sumf, once bool
+	lead, tail int
+	idfp       float64
+	k1         float64            // how fast repetition saturates
+	b          [NumFields]float64 // how much a field's length counts, 0 to 1
+	weight     [NumFields]float64 // how much a field counts
 
 	cover  float64 // bonus for the share of the name that is matched
 	owner  float64 // bonus, as a share of the score, where the query names the owner
 	clause float64 // share of the score that is the best clause's
 
-	filler       float64 // weight of words around a request
-	compound     float64 // weights of what is added to a query
-	derivation   float64
-	abbreviation float64
-	typo         float64
-	intent       float64
-	addedCap     float64 // most that additions bring, as a share of the typed score
+	filler, whole, part float64 // weight of words around a request
+	compound                   float64 // weights of what is added to a query
+	derivation                 float64
+	abbreviation               float64
+	typo                       float64
+	intent                     float64
+	addedCap                   float64 // most that additions bring, as a share of the typed score
 }
 
 func defaultTuning() tuning {
 	t := tuning{
-		k1:           1.0,
-		cover:        0,
-		owner:        0.2,
-		clause:       0.5,
-		filler:       0.3,
-		compound:     0.8,
+		k1: 1.5, once: false, lead: 24, tail: 2, idfp: 1,
+		cover:  0.4,
+		owner:  0.2,
+		clause: 0.4,
+		filler: 0.3,
+		whole: 0.6, part: 0.4,
+		compound: 0.4,
 		derivation:   0.6,
 		abbreviation: 0.3,
 		typo:         0.5,
