@@ -85,12 +85,16 @@ func hint(e *GuestError) string {
 	}
 	text := ""
 	switch e.Name {
-	case "ReferenceError", "TypeError":
+	case "ReferenceError":
 		text = e.Message
-	case "SyntaxError":
-		text = e.Snippet
-		if !strings.Contains(text, "import") {
-			return ""
+	case "TypeError", "SyntaxError": // of these only what import leads to
+		if text = e.Message; e.Name == "SyntaxError" {
+			text = e.Snippet
+		}
+		if i := strings.Index(text, "import"); i >= 0 {
+			text = text[i:]
+		} else {
+			text = ""
 		}
 	}
 	switch name := missing().FindString(text); name {

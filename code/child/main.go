@@ -49,6 +49,9 @@ func run(args []string) (int, error) {
 		return exitRefused, fmt.Errorf("read configuration: %w", err)
 	}
 	options := lockdown.Options{Parent: cfg.Parent, CPUSeconds: cfg.CPUSeconds, MemoryBytes: cfg.MemoryBytes, Kill: cfg.Kill}
+	if cfg.Runtime == "node" {
+		return exitRefused, becomeNode(cfg, options)
+	}
 	in, out := wire.ChildFiles()
 	layers, err := lockdown.Apply(options)
 	if err != nil {

@@ -9,3 +9,9 @@ import _ "embed"
 //
 //go:embed prelude.js
 var Prelude string
+
+// Node is one JavaScript function expression, to be called with the prelude's
+// text and the layers of confinement: the child's side of the protocol in node.
+//
+//go:embed node.js
+var Node string

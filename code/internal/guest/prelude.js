@@ -29,11 +29,24 @@
   const bigText = uncurry(BigInt.prototype.toString);
   const symbolText = uncurry(Symbol.prototype.toString);
   const isArray = Array.isArray;
+  const isErrorOfAnyRealm = ErrorC.isError;
   const floor = Math.floor;
   const WeakSetC = WeakSet;
   const seenAdd = uncurry(WeakSet.prototype.add), seenHas = uncurry(WeakSet.prototype.has), seenDelete = uncurry(WeakSet.prototype.delete);
   const mapEntries = uncurry(Map.prototype.forEach), setEntries = uncurry(Set.prototype.forEach);
-  const { send, compile, make, strip, locate } = host;
+
+  // guard keeps what a host function throws, such as a stack overflow in it,
+  // from the guest: the error may belong to another realm.
+  function guard(f) {
+    return function $bridge_host(a, b) {
+      try {
+        return f(a, b);
+      } catch {
+        throw new ErrorC("the bridge could not carry this out");
+      }
+    };
+  }
+  const send = guard(host.send), compile = guard(host.compile), make = guard(host.make), strip = guard(host.strip), locate = guard(host.locate);
 
   const SEARCH = 18, DESCRIBE = 19, CALL = 20, LOG = 21, RESULT = 22, FAILURE = 23;
 
@@ -287,7 +300,7 @@
   fix(tools, "call", function $bridge_call(id, args) { return $bridge_request(CALL, id, "call", args); });
 
   // deliver settles a request. ok is false for a fault.
-  function deliver(id, ok, payload) {
+  function $bridge_deliver(id, ok, payload) {
     const request = flying[id];
     delete flying[id];
     inFlight--;
@@ -356,6 +369,7 @@
   }
 
   function isError(value) {
+    if (isErrorOfAnyRealm !== undefined && isErrorOfAnyRealm(value)) return true;
     for (let p = value, i = 0; p !== null && i < 32; p = getPrototypeOf(p), i++) {
       if (p === ErrorProto) return true;
     }
@@ -421,7 +435,7 @@
     return t.line > p.line || (t.line === p.line && t.column > p.column) ? t : p;
   }
 
-  function start(source, options) {
+  function $bridge_start(source, options) {
     const given = parse(options);
     limits.log = given.logBytes; limits.result = given.resultBytes; limits.args = given.argsBytes;
     limits.inFlight = given.inFlight; limits.calls = given.calls;
@@ -454,11 +468,11 @@
   }
 
   function watchCall(f) {
-    watch(new PromiseC((resolve) => resolve(apply(f, undefined, []))), "body");
+    watch(new PromiseC(function $bridge_callBody(resolve) { resolve(apply(f, undefined, [])); }), "body");
   }
 
   // idle is asked when no job is left. It returns true when the run is over.
-  function idle() {
+  function $bridge_idle() {
     if (inFlight > 0) return false;
     try {
       if (state === RETURNED) report(outcome);
@@ -535,11 +549,7 @@
   const global = globalThis;
   function refuse(name) {
     const message = name + ": code from strings is not available here; write the code itself, and use openclaw.tools to reach tools";
-    const blocked = name === "eval"
-      ? { eval() { throw new EvalErrorC(message); } }.eval
-      : function () { throw new EvalErrorC(message); };
-    if (name !== "eval") defineProperty(blocked, "name", { __proto__: null, value: name });
-    return blocked;
+    return function $bridge_refuse() { throw new EvalErrorC(message); };
   }
   const makers = [
     ["Function", function () {}],
@@ -572,5 +582,5 @@
   fix(global, "openclaw", freeze(openclaw));
   fix(global, "console", freeze(consoleObject));
 
-  return { __proto__: null, start, deliver, idle };
+  return { __proto__: null, start: $bridge_start, deliver: $bridge_deliver, idle: $bridge_idle };
 })

@@ -2,6 +2,7 @@ package lockdown
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -57,18 +58,25 @@ func landlock(rules ...pathRule) wire.Layer {
 	return on(LayerLandlock, fmt.Sprintf("abi %d", abi))
 }
 
-// pathRule grants rights under one path.
+// pathRule grants rights under one path, or for one open file.
 type pathRule struct {
 	path   string
+	file   *os.File
 	access uint64
 }
 
 func (r pathRule) add(ruleset int, known uint64) error {
-	fd, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("grant access to %s: %w", r.path, err)
+	var fd int
+	if r.file != nil {
+		fd = int(r.file.Fd())
+	} else {
+		opened, err := unix.Open(r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("grant access to %s: %w", r.path, err)
+		}
+		defer unix.Close(opened)
+		fd = opened
 	}
-	defer unix.Close(fd)
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: r.access & known, Parent_fd: int32(fd)}
 	_, _, e := syscall.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	runtime.KeepAlive(&attr)

@@ -74,3 +74,15 @@ func becomeNobody() error {
 	}
 	return unix.Setuid(nobody)
 }
+
+// Program is a binary that replaces the process, which this system cannot
+// confine.
+type Program struct{}
+
+// ApplyProgram always fails: an unconfined node would be worse than none.
+func ApplyProgram(Options, string) (*Program, []wire.Layer, error) {
+	return nil, nil, errors.New("the node runtime cannot be confined on this system; use the embedded one")
+}
+
+// Exec always fails.
+func (p *Program) Exec([]string) error { return errors.ErrUnsupported }

@@ -1,6 +1,7 @@
 package lockdown
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -69,3 +70,15 @@ func enterJob(o Options) error {
 	}
 	return nil
 }
+
+// Program is a binary that replaces the process, which this system cannot
+// confine.
+type Program struct{}
+
+// ApplyProgram always fails: an unconfined node would be worse than none.
+func ApplyProgram(Options, string) (*Program, []wire.Layer, error) {
+	return nil, nil, errors.New("the node runtime cannot be confined on this system; use the embedded one")
+}
+
+// Exec always fails.
+func (p *Program) Exec([]string) error { return errors.ErrUnsupported }
