@@ -97,23 +97,31 @@ func (s *server) unavailable(why, next string) *tool.Error {
 // RPCError returns the JSON-RPC error with which a server answered a call, as
 // it came, and nil when err is of another kind.
 func RPCError(err error) *jsonrpc.Error {
-	var rpc *jsonrpc.Error
-	if errors.As(err, &rpc) {
-		return rpc
+	var ce *callError
+	if errors.As(err, &ce) {
+		return ce.rpc
 	}
 	return nil
+}
+
+// refusedBy reports whether the handshake over stdio ended with an error in the
+// server's own words. The SDK uses the same type for errors of an HTTP
+// transport, so this is of no use there.
+func refusedBy(err error) bool {
+	var rpc *jsonrpc.Error
+	return errors.As(err, &rpc)
 }
 
 // maxRPCData bounds, in bytes, the data of a JSON-RPC error that is shown.
 const maxRPCData = 16 << 10
 
 // refused turns a JSON-RPC error into what a model may read.
-func (s *server) refused(name string, rpc *jsonrpc.Error) *tool.Error {
+func (s *server) refused(name string, cause error, rpc *jsonrpc.Error) *tool.Error {
 	e := &tool.Error{
 		Code:   tool.CodeFailed,
 		Reason: fmt.Sprintf("MCP server %q refused the call of %q: %s (code %d)", s.cfg.Name, name, s.redact.text(rpc.Message), rpc.Code),
 		Next:   "Read the message, and describe the tool before you try again.",
-		Err:    rpc,
+		Err:    cause,
 	}
 	switch rpc.Code {
 	case jsonrpc.CodeInvalidParams:

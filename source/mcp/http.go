@@ -32,7 +32,8 @@ type httpLink struct {
 	headers  map[string]string
 	traffic  *traffic
 	limit    int
-	patience time.Duration // with server/discover
+	patience time.Duration    // with server/discover
+	reopen   [2]time.Duration // shortest and longest pause before a stream is reopened
 
 	base   *http.Transport
 	direct *http.Client    // headers and redirects, bodies untouched
@@ -45,7 +46,7 @@ func newHTTPLink(cfg *Server, t *traffic, opt *Options) (*httpLink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the url: %w", withoutURL(err))
 	}
-	l := &httpLink{endpoint: u, headers: cfg.Headers, traffic: t, limit: opt.MaxMessageBytes, patience: opt.ProbePatience}
+	l := &httpLink{endpoint: u, headers: cfg.Headers, traffic: t, limit: opt.MaxMessageBytes, patience: opt.ProbePatience, reopen: [2]time.Duration{opt.RetryMin, opt.RetryMax}}
 	l.base = &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
@@ -191,7 +192,10 @@ func (l *httpLink) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	switch {
-	case req.Method == http.MethodGet, call != nil && call.method == methodListen:
+	case req.Method == http.MethodGet:
+		return l.standing(req), nil
+	case call != nil && call.method == methodListen:
+		l.traffic.mute(call.id) // it ends one stream, and the next is opened
 		return l.standing(req), nil
 	case call != nil && call.method == methodDiscover:
 		return l.probe(req, call)
@@ -249,8 +253,7 @@ func (l *httpLink) exchange(req *http.Request, call *pendingCall) (*http.Respons
 		x.setStatus(resp.StatusCode)
 	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
-		resp.Body = &limited{Reader: io.LimitReader(resp.Body, maxErrorBody), Closer: resp.Body}
-		return resp, nil
+		return refusal(resp, x), nil
 	}
 	switch mediaType(resp.Header) {
 	case "text/event-stream":
@@ -262,6 +265,21 @@ func (l *httpLink) exchange(req *http.Request, call *pendingCall) (*http.Respons
 		resp.ContentLength = -1
 	}
 	return resp, nil
+}
+
+// refusal reads the bounded body of an HTTP error, where some servers put a
+// JSON-RPC error.
+func refusal(resp *http.Response, x *exchange) *http.Response {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if x != nil && err == nil {
+		if msg, err := decodeMessage(body); err == nil {
+			if answer, ok := msg.(*jsonrpc.Response); ok && answer.Error != nil {
+				x.refuse(answer.Error)
+			}
+		}
+	}
+	resp.Body = &limited{Reader: bytes.NewReader(body), Closer: resp.Body}
+	return resp
 }
 
 type limited struct {

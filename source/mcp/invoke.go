@@ -103,7 +103,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 		}
 	}
 	if rpc := RPCError(err); rpc != nil {
-		return i.srv.refused(i.shown, rpc)
+		return i.srv.refused(i.shown, err, rpc)
 	}
 	if sess != nil && sess.gone() {
 		return &tool.Error{

@@ -159,7 +159,7 @@ func (s *server) start(ctx context.Context) (*session, error) {
 // be run and from a refusal in the server's own words.
 func diedInHandshake(err error) bool {
 	var pathErr *exec.Error
-	return RPCError(err) == nil && !errors.As(err, &pathErr) && !errors.Is(err, exec.ErrNotFound)
+	return !refusedBy(err) && !errors.As(err, &pathErr) && !errors.Is(err, exec.ErrNotFound)
 }
 
 func (s *server) ready(sess *session, list *listing) {

@@ -158,7 +158,10 @@ func (sess *session) connectError(ctx context.Context, err error, x *exchange) e
 	if c := sess.stdio; c != nil {
 		return &startError{text: c.story(ctx, err, sess.srv), cause: err}
 	}
-	if status := x.httpStatus(); status >= 400 && RPCError(err) == nil {
+	if rpc := x.refusal(); rpc != nil {
+		return &startError{text: "it refused the handshake: " + sess.srv.redact.text(rpc.Message), cause: err}
+	}
+	if status := x.httpStatus(); status >= 400 {
 		text := fmt.Sprintf("it answered HTTP %d %s", status, http.StatusText(status))
 		if status == http.StatusUnauthorized || status == http.StatusForbidden {
 			text += "; check the credentials in its headers"
@@ -189,7 +192,7 @@ func (c *stdioConn) story(ctx context.Context, err error, s *server) string {
 	var text string
 	failure := c.failure()
 	switch {
-	case RPCError(err) != nil:
+	case refusedBy(err):
 		text = "it refused the handshake: " + s.redact.text(err.Error())
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		text = "it did not answer within " + s.cfg.StartTimeout.String()
@@ -246,13 +249,14 @@ func (sess *session) call(ctx context.Context, inv *invoker, c tool.Call) (*tool
 	case err == nil:
 		return nil, errors.New("the answer has no result")
 	}
-	return nil, &callError{cause: err, sent: x.wasSent(), status: x.httpStatus()}
+	return nil, &callError{cause: err, rpc: x.refusal(), sent: x.wasSent(), status: x.httpStatus()}
 }
 
 // callError is a call that brought no result.
 type callError struct {
 	cause  error
-	sent   bool // the server may have seen the request
+	rpc    *jsonrpc.Error // what the server answered, nil when it was not the server
+	sent   bool           // the server may have seen the request
 	status int
 }
 

@@ -7,12 +7,6 @@ import (
 	"time"
 )
 
-// Pauses between attempts to reopen a stream of notifications.
-const (
-	reopenMin = time.Second
-	reopenMax = 30 * time.Second
-)
-
 // standing is a stream that the server keeps open to send notifications: the
 // GET stream of the older era, subscriptions/listen of the newer. The SDK waits
 // for its headers before it goes on, which some servers send only with the
@@ -60,7 +54,7 @@ func (s *standing) Read(p []byte) (int, error) {
 		}
 		n, err := s.cur.Read(p)
 		if n > 0 {
-			s.pause = reopenMin
+			s.pause = s.link.reopen[0]
 			return n, nil
 		}
 		if err != nil {
@@ -108,12 +102,12 @@ func (s *standing) open() bool {
 // closed meanwhile.
 func (s *standing) sleep() bool {
 	if s.pause == 0 {
-		s.pause = reopenMin
+		s.pause = s.link.reopen[0]
 		return true
 	}
 	timer := time.NewTimer(s.pause)
 	defer timer.Stop()
-	s.pause = min(2*s.pause, reopenMax)
+	s.pause = min(2*s.pause, s.link.reopen[1])
 	select {
 	case <-timer.C:
 		return true

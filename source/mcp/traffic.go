@@ -45,6 +45,7 @@ type exchange struct {
 	sent   bool            // bytes may have reached the server
 	raw    json.RawMessage // the result, nil until it came
 	err    error           // why the transport could not deliver a result
+	rpc    *jsonrpc.Error  // the error that the server answered with
 	status int             // HTTP status of the answer, 0 for stdio
 }
 
@@ -92,6 +93,23 @@ func (x *exchange) setStatus(status int) {
 	x.status = status
 }
 
+// refuse records the error that the server answered with.
+func (x *exchange) refuse(err error) {
+	var rpc *jsonrpc.Error
+	if !errors.As(err, &rpc) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.rpc = rpc
+}
+
+func (x *exchange) refusal() *jsonrpc.Error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.rpc
+}
+
 // fail records why no result can come.
 func (x *exchange) fail(err error) {
 	x.mu.Lock()
@@ -109,7 +127,8 @@ type traffic struct {
 	open     map[jsonrpc.ID]*exchange
 	progress map[int64]*progressSink
 	token    int64
-	asked    int // the server's requests that we have not answered
+	asked    int        // the server's requests that we have not answered
+	muted    jsonrpc.ID // a request whose answer the SDK must not see
 }
 
 func newTraffic(changed func()) *traffic {
@@ -139,6 +158,13 @@ func (t *traffic) outbound(ctx context.Context, msg jsonrpc.Message) {
 		t.open[msg.ID] = x
 		t.mu.Unlock()
 	}
+}
+
+// mute hides the answer to a request from the SDK.
+func (t *traffic) mute(id jsonrpc.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.muted = id
 }
 
 // forget ends an exchange, answered or not.
@@ -194,8 +220,15 @@ func (t *traffic) response(msg *jsonrpc.Response) jsonrpc.Message {
 	t.mu.Lock()
 	x := t.open[msg.ID]
 	delete(t.open, msg.ID)
+	muted := t.muted.IsValid() && msg.ID == t.muted
 	t.mu.Unlock()
-	if x == nil || msg.Error != nil {
+	switch {
+	case muted:
+		return nil
+	case x == nil:
+		return msg
+	case msg.Error != nil:
+		x.refuse(msg.Error)
 		return msg
 	}
 	x.mu.Lock()
