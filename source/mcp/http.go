@@ -255,9 +255,17 @@ func (l *httpLink) exchange(req *http.Request, call *pendingCall) (*http.Respons
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return refusal(resp, x), nil
 	}
-	switch mediaType(resp.Header) {
+	switch kind := mediaType(resp.Header); kind {
 	case "text/event-stream":
 		resp.Body = l.filterEvents(resp.Body, call)
+	default:
+		if call == nil {
+			break
+		}
+		// The SDK would drop the connection for an answer of another type.
+		_ = resp.Body.Close()
+		body := call.failed(fmt.Errorf("%w: an answer of content type %q", errBadMessage, sampleOf([]byte(kind))))
+		return synthetic(req, http.StatusOK, "application/json", io.NopCloser(bytes.NewReader(body))), nil
 	case "application/json":
 		resp.Body = &jsonFilter{link: l, src: resp.Body, call: call}
 		resp.Header = resp.Header.Clone()

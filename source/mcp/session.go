@@ -161,6 +161,9 @@ func (sess *session) connectError(ctx context.Context, err error, x *exchange) e
 	if rpc := x.refusal(); rpc != nil {
 		return &startError{text: "it refused the handshake: " + sess.srv.redact.text(rpc.Message), cause: err}
 	}
+	if _, lost := x.result(); lost != nil && ctx.Err() == nil {
+		return &startError{text: sess.srv.redact.text(lost.Error()), cause: err}
+	}
 	if status := x.httpStatus(); status >= 400 {
 		text := fmt.Sprintf("it answered HTTP %d %s", status, http.StatusText(status))
 		if status == http.StatusUnauthorized || status == http.StatusForbidden {
