@@ -68,7 +68,8 @@ func neverRan(err error) bool {
 	if !errors.As(err, &ce) {
 		return false
 	}
-	return errors.Is(err, sdk.ErrSessionMissing) || (!ce.sent && errors.Is(err, sdk.ErrConnectionClosed))
+	forgotten := ce.status == http.StatusNotFound && ce.rpc == nil
+	return forgotten || (!ce.sent && errors.Is(err, sdk.ErrConnectionClosed))
 }
 
 // explain turns a failed call into what a model may read.
