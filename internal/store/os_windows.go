@@ -1,0 +1,33 @@
+package store
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// lockOffset lies beyond what a journal reaches: locks are mandatory here, and
+// the bytes of the file must stay readable.
+const lockOffset = 1 << 30
+
+// lockFile takes the exclusive lock of an open file. The lock ends with the
+// file or the process. With wait false, held is false when another holds it.
+func lockFile(f *os.File, wait bool) (held bool, err error) {
+	flags := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
+	if !wait {
+		flags |= windows.LOCKFILE_FAIL_IMMEDIATELY
+	}
+	err = windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockOffset})
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION):
+		return false, nil
+	}
+	return false, &os.PathError{Op: "LockFileEx", Path: f.Name(), Err: err}
+}
+
+func isQuota(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	batchSize = 100                  // records
+	batchWait = 5 * time.Millisecond // for more records, from the first on
+	retryMin  = 100 * time.Millisecond
+	retryMax  = 5 * time.Second
+	// pruneEvery and pruneAfter say how often the bounds are looked after.
+	pruneEvery = time.Hour
+	pruneAfter = 5000 // records
+)
+
+// write is the writer goroutine: it carries the journal into the tables and
+// looks after the bounds.
+func (s *Store) write() {
+	// A statement that runs when the store closes is finished, not broken off;
+	// it is bounded by the busy timeout.
+	ctx := context.Background()
+	prune := time.NewTicker(pruneEvery)
+	defer prune.Stop()
+	retry, sincePrune := retryMin, pruneAfter // the first batch prunes
+	for {
+		select {
+		case <-s.closing:
+			_, _ = s.drain(ctx) // what stays is in the journal, see Close
+			return
+		case <-prune.C:
+			sincePrune = pruneAfter
+		case <-s.queue.wake:
+		}
+		s.gather()
+		n, err := s.drain(ctx)
+		sincePrune += n
+		if err != nil {
+			s.opt.Logger.Error("the transcript cannot be written; it will be tried again", "error", err, "after", retry)
+			select {
+			case <-s.closing:
+			case <-time.After(retry):
+			}
+			retry = min(2*retry, retryMax)
+			signal(s.queue.wake)
+			continue
+		}
+		retry = retryMin
+		if sincePrune >= pruneAfter {
+			sincePrune = 0
+			if err := s.prune(ctx); err != nil {
+				s.opt.Logger.Error("old records cannot be deleted", "error", err)
+			}
+		}
+	}
+}
+
+// gather waits for more records, so that one transaction takes many.
+func (s *Store) gather() {
+	timer := time.NewTimer(batchWait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.queue.urgent:
+	case <-s.closing:
+	}
+}
+
+// drain writes until the queue is empty.
+func (s *Store) drain(ctx context.Context) (n int, err error) {
+	for {
+		items := s.queue.take(batchSize)
+		if len(items) == 0 {
+			return n, nil
+		}
+		if err = s.applyBatch(ctx, s.queue.journal.number, items); err == nil {
+			err = s.queue.settle(len(items))
+		}
+		if err != nil {
+			err = failure("write the transcript to", s.path, err)
+			s.queue.fail(err)
+			return n, err
+		}
+		n += len(items)
+	}
+}
