@@ -30,10 +30,13 @@ type Script struct {
 	// initialize only.
 	Modern bool
 
-	Tools    []json.RawMessage // listed in this order
-	Generate int               // lists that many tools, gen_0 and so on, in addition
-	PageSize int               // tools per page, 0 = all on one
-	Results  map[string]json.RawMessage
+	Tools []json.RawMessage // listed in this order
+	// ToolsFile names a file with one more definition, for one that is too long
+	// for a command line.
+	ToolsFile string
+	Generate  int // lists that many tools, gen_0 and so on, in addition
+	PageSize  int // tools per page, 0 = all on one
+	Results   map[string]json.RawMessage
 
 	// Start is what it does instead of, or before, serving.
 	Start StartMode

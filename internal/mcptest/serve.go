@@ -51,6 +51,14 @@ func serve(s *Script) {
 	for i := range s.Generate {
 		p.tools = append(p.tools, json.RawMessage(fmt.Sprintf(`{"name":"gen_%d","description":"Generated tool %d.","inputSchema":{"type":"object"}}`, i, i)))
 	}
+	if s.ToolsFile != "" {
+		raw, err := os.ReadFile(s.ToolsFile)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "mcptest: read tools:", err)
+			os.Exit(2)
+		}
+		p.tools = append(p.tools, raw)
+	}
 	mode := s.Start
 	if s.Once != "" {
 		if f, err := os.OpenFile(s.Once, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
@@ -159,7 +167,8 @@ func (p *peer) reply(id json.RawMessage, result string) {
 }
 
 func (p *peer) refuse(id json.RawMessage, code int, text string) {
-	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text))
+	quoted, _ := json.Marshal(text) // a string always marshals
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, quoted))
 }
 
 func (p *peer) request(m message) {
