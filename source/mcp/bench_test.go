@@ -67,7 +67,7 @@ func benchmarkCall(b *testing.B, args json.RawMessage) {
 		bare += time.Since(middle)
 	}
 	n := time.Duration(b.N)
-	b.ReportMetric(float64((through/n).Microseconds()), "manager-µs/call")
-	b.ReportMetric(float64((bare/n).Microseconds()), "sdk-µs/call")
+	b.ReportMetric(float64((through / n).Microseconds()), "manager-µs/call")
+	b.ReportMetric(float64((bare / n).Microseconds()), "sdk-µs/call")
 	b.ReportMetric(float64(through)/float64(bare), "ratio")
 }

@@ -43,7 +43,7 @@ func TestStartFailureIsReportedAndHarmsNobody(t *testing.T) {
 		words  []string
 	}{
 		{"garbage", mcptest.Script{Start: mcptest.StartGarbage}, time.Minute, []string{"something other than MCP messages", "Welcome to the", "garbage"}},
-		{"silent", mcptest.Script{Start: mcptest.StartSilent, Stderr: "loading model"}, 300 * time.Millisecond, []string{"did not answer within 300ms", "loading model"}},
+		{"silent", mcptest.Script{Start: mcptest.StartSilent, Stderr: "loading model"}, 2 * time.Second, []string{"did not answer within 2s", "loading model"}},
 		{"exit", mcptest.Script{Start: mcptest.StartExit, Stderr: "no licence found"}, time.Minute, []string{"exit status 3", "no licence found"}},
 		{"huge", mcptest.Script{Start: mcptest.StartHuge}, time.Minute, []string{"longer than the limit of 16777216 bytes"}},
 		{"list error", mcptest.Script{List: mcptest.ListError}, time.Minute, []string{"page 1", "the list is broken"}},

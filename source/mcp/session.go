@@ -68,6 +68,9 @@ func (s *server) connect(ctx context.Context, legacy bool) (*session, error) {
 		err = ctx.Err() // the cut is under way
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			sess.cut(transport) // so that all of its stderr has been read
+		}
 		err = sess.connectError(ctx, err, x)
 		sess.cut(transport)
 		if cs != nil {
@@ -207,6 +210,10 @@ func (c *stdioConn) story(ctx context.Context, err error, s *server) string {
 		select {
 		case <-c.proc.exited:
 			text = "its process ended (" + c.proc.exitText() + ")"
+			select { // its last words are on the way
+			case <-c.proc.drained:
+			case <-timer.C:
+			}
 		case <-timer.C:
 			text = s.redact.text(err.Error())
 		}
