@@ -19,11 +19,14 @@ type applied struct {
 // statements are the prepared statements of the connection that writes the
 // transcript.
 type statements struct {
-	all                                    []*sql.Stmt
-	session, sessionOf, run, runOf         *sql.Stmt
-	intent, outcome, surface, count, touch *sql.Stmt
-	touchSession, mark                     *sql.Stmt
+	all                                      []*sql.Stmt
+	session, sessionOf, run, runOf           *sql.Stmt
+	intent, outcome, surface, count, touch   *sql.Stmt
+	touchSession, mark, unhappy, countFailed *sql.Stmt
 }
+
+const setOutcome = `UPDATE calls SET duration = ?, status = ?, code = ?, blocked_by = ?, reason = ?, approval = ?, decision = ?,
+	decided_by = ?, result = ?, result_size = ?, result_digest = ? WHERE id = ? AND status = ''`
 
 func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 	s := &statements{}
@@ -37,11 +40,12 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.runOf, `SELECT r.seq, r.session FROM runs r JOIN sessions s ON s.seq = r.session WHERE s.id = ? AND r.id = ?`},
 		{&s.intent, `INSERT OR IGNORE INTO calls (id, run, call, parent, control, agent, caller, target, source, owner, name,
 			args, args_size, args_digest, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&s.outcome, `UPDATE calls SET duration = ?, status = ?, code = ?, blocked_by = ?, reason = ?, approval = ?, decision = ?,
-			decided_by = ?, result = ?, result_size = ?, result_digest = ? WHERE id = ? AND status = ''`},
+		{&s.outcome, setOutcome},
+		{&s.unhappy, setOutcome + ` RETURNING run`},
 		{&s.surface, `UPDATE runs SET mode = ?, schemas = ?, schema_bytes = ?, catalog = ? WHERE seq = ?`},
 		{&s.count, `UPDATE runs SET searches = searches + ?, empty_searches = empty_searches + ?, describes = describes + ? WHERE seq = ?`},
-		{&s.touch, `UPDATE runs SET updated = max(updated, ?) WHERE seq = ?`},
+		{&s.touch, `UPDATE runs SET updated = max(updated, ?), calls = calls + ? WHERE seq = ?`},
+		{&s.countFailed, `UPDATE runs SET failed = failed + ? WHERE seq = ?`},
 		{&s.touchSession, `UPDATE sessions SET updated = max(updated, ?) WHERE seq = ?`},
 		{&s.mark, `UPDATE journals SET applied = ? WHERE number = ?`},
 	} {
@@ -68,12 +72,14 @@ type batch struct {
 	st      *statements
 	journal int64
 	runs    map[transcript.RunKey]*touched
+	failed  map[int64]int // calls that did not end well, by run
 }
 
 // touched is a run that the batch writes to.
 type touched struct {
 	seq, session int64
 	at           int64
+	calls        int
 }
 
 // applyBatch writes the records and the mark that they are written: both or
@@ -91,24 +97,38 @@ func (s *Store) applyBatch(ctx context.Context, number int64, records []applied)
 			err = errors.Join(err, ignoreDone(tx.Rollback()))
 		}
 	}()
-	b := &batch{tx: tx, st: s.stmts, journal: number, runs: map[transcript.RunKey]*touched{}}
+	b := &batch{tx: tx, st: s.stmts, journal: number, runs: map[transcript.RunKey]*touched{}, failed: map[int64]int{}}
 	for _, a := range records {
 		if err := b.apply(ctx, a); err != nil {
 			return err
 		}
 	}
-	for _, t := range b.runs { // the order leaves no trace
-		if err := b.exec(ctx, s.stmts.touch, t.at, t.seq); err != nil {
-			return err
-		}
-		if err := b.exec(ctx, s.stmts.touchSession, t.at, t.session); err != nil {
-			return err
-		}
+	if err := b.touch(ctx); err != nil {
+		return err
 	}
 	if err := b.exec(ctx, s.stmts.mark, int64(records[len(records)-1].seq), number); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+// touch updates, once each, the runs and sessions that the batch wrote to. The
+// order of the maps leaves no trace.
+func (b *batch) touch(ctx context.Context) error {
+	for _, t := range b.runs {
+		if err := b.exec(ctx, b.st.touch, t.at, t.calls, t.seq); err != nil {
+			return err
+		}
+		if err := b.exec(ctx, b.st.touchSession, t.at, t.session); err != nil {
+			return err
+		}
+	}
+	for run, n := range b.failed {
+		if err := b.exec(ctx, b.st.countFailed, n, run); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *batch) exec(ctx context.Context, stmt *sql.Stmt, args ...any) error {
@@ -127,13 +147,13 @@ func (b *batch) apply(ctx context.Context, a applied) error {
 		if err != nil {
 			return err
 		}
-		return b.exec(ctx, b.st.surface, r.run.Mode, r.run.Schemas, r.run.SchemaBytes, r.run.Catalog, run)
+		return b.exec(ctx, b.st.surface, r.run.Mode, r.run.Schemas, r.run.SchemaBytes, r.run.Catalog, run.seq)
 	case kindCount:
 		run, err := b.runOf(ctx, r.key, who{}, r.at)
 		if err != nil {
 			return err
 		}
-		return b.exec(ctx, b.st.count, r.counts.Searches, r.counts.EmptySearches, r.counts.Describes, run)
+		return b.exec(ctx, b.st.count, r.counts.Searches, r.counts.EmptySearches, r.counts.Describes, run.seq)
 	}
 	return errRecord
 }
@@ -146,14 +166,27 @@ func (b *batch) intent(ctx context.Context, id int64, in *transcript.Intent) err
 	if err != nil {
 		return err
 	}
-	return b.exec(ctx, b.st.intent, id, run, in.Call, in.Parent, in.Control, in.Agent, in.Caller, string(in.Target),
+	run.calls++
+	return b.exec(ctx, b.st.intent, id, run.seq, in.Call, in.Parent, in.Control, in.Agent, in.Caller, string(in.Target),
 		string(in.Source), in.Owner, in.Name, blob(in.Args.Text), in.Args.Size, in.Args.Digest, in.Started.UnixNano())
 }
 
 func (b *batch) outcome(ctx context.Context, r *record) error {
 	o := &r.outcome
-	return b.exec(ctx, b.st.outcome, int64(o.Duration), string(o.Status), string(o.Code), o.By, o.Reason,
-		o.Approval.ID, o.Approval.Decision, o.Approval.By, blob(o.Result.Text), o.Result.Size, o.Result.Digest, int64(r.ref))
+	args := []any{
+		int64(o.Duration), string(o.Status), string(o.Code), o.By, o.Reason,
+		o.Approval.ID, o.Approval.Decision, o.Approval.By, blob(o.Result.Text), o.Result.Size, o.Result.Digest, int64(r.ref),
+	}
+	if o.Status == transcript.StatusOK {
+		return b.exec(ctx, b.st.outcome, args...)
+	}
+	var run int64
+	err := b.tx.StmtContext(ctx, b.st.unhappy).QueryRowContext(ctx, args...).Scan(&run)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // the call was deleted while it ran
+	}
+	b.failed[run]++
+	return err
 }
 
 // blob makes an empty value a blob too: nil would be NULL.
@@ -167,11 +200,11 @@ func blob(b []byte) []byte {
 type who struct{ agent, caller string }
 
 // runOf finds the run's row, or makes it and its session's.
-func (b *batch) runOf(ctx context.Context, key transcript.RunKey, w who, at time.Time) (int64, error) {
+func (b *batch) runOf(ctx context.Context, key transcript.RunKey, w who, at time.Time) (*touched, error) {
 	now := at.UnixNano()
 	if t, ok := b.runs[key]; ok {
 		t.at = max(t.at, now)
-		return t.seq, nil
+		return t, nil
 	}
 	t := &touched{at: now}
 	find := func() error {
@@ -180,19 +213,19 @@ func (b *batch) runOf(ctx context.Context, key transcript.RunKey, w who, at time
 	err := find()
 	if errors.Is(err, sql.ErrNoRows) {
 		if err = b.exec(ctx, b.st.session, key.Session, w.agent, w.caller, now, now); err != nil {
-			return 0, err
+			return nil, err
 		}
 		if err = b.tx.StmtContext(ctx, b.st.sessionOf).QueryRowContext(ctx, key.Session).Scan(&t.session); err != nil {
-			return 0, err
+			return nil, err
 		}
 		if err = b.exec(ctx, b.st.run, t.session, key.Run, now, now); err != nil {
-			return 0, err
+			return nil, err
 		}
 		err = find()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("find run %q of session %q: %w", key.Run, key.Session, err)
+		return nil, fmt.Errorf("find run %q of session %q: %w", key.Run, key.Session, err)
 	}
 	b.runs[key] = t
-	return t.seq, nil
+	return t, nil
 }

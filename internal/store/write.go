@@ -12,7 +12,7 @@ const (
 	retryMax  = 5 * time.Second
 	// pruneEvery and pruneAfter say how often the bounds are looked after.
 	pruneEvery = time.Hour
-	pruneAfter = 5000 // records
+	pruneAfter = 5000 // records, or a twentieth of MaxBytes
 )
 
 // write is the writer goroutine: it carries the journal into the tables and
@@ -27,15 +27,18 @@ func (s *Store) write() {
 	for {
 		select {
 		case <-s.closing:
-			_, _ = s.drain(ctx) // what stays is in the journal, see Close
-			return
+			for { // what stays is in the journal, see Close
+				if n, _, err := s.drain(ctx); n == 0 || err != nil {
+					return
+				}
+			}
 		case <-prune.C:
 			sincePrune = pruneAfter
 		case <-s.queue.wake:
 		}
 		s.gather()
-		n, err := s.drain(ctx)
-		sincePrune += n
+		n, size, err := s.drain(ctx)
+		sincePrune += n + int(int64(size)*20*pruneAfter/s.opt.MaxBytes)
 		if err != nil {
 			s.opt.Logger.Error("the transcript cannot be written; it will be tried again", "error", err, "after", retry)
 			select {
@@ -67,12 +70,17 @@ func (s *Store) gather() {
 	}
 }
 
-// drain writes until the queue is empty.
-func (s *Store) drain(ctx context.Context) (n int, err error) {
+// drain writes until the queue is empty, or it is time to look after the
+// bounds. It returns how many records it wrote and their size in bytes.
+func (s *Store) drain(ctx context.Context) (n, size int, err error) {
 	for {
 		items := s.queue.take(batchSize)
+		batch := 0
+		for _, a := range items {
+			batch += a.rec.size()
+		}
 		if len(items) == 0 {
-			return n, nil
+			return n, size, nil
 		}
 		if err = s.applyBatch(ctx, s.queue.journal.number, items); err == nil {
 			err = s.queue.settle(len(items))
@@ -80,8 +88,11 @@ func (s *Store) drain(ctx context.Context) (n int, err error) {
 		if err != nil {
 			err = failure("write the transcript to", s.path, err)
 			s.queue.fail(err)
-			return n, err
+			return n, size, err
 		}
-		n += len(items)
+		if n, size = n+len(items), size+batch; n >= pruneAfter {
+			signal(s.queue.wake)
+			return n, size, nil
+		}
 	}
 }

@@ -27,6 +27,8 @@ CREATE TABLE runs (
 	searches       INTEGER NOT NULL DEFAULT 0,
 	empty_searches INTEGER NOT NULL DEFAULT 0,
 	describes      INTEGER NOT NULL DEFAULT 0,
+	calls          INTEGER NOT NULL DEFAULT 0, -- made, also those deleted since
+	failed         INTEGER NOT NULL DEFAULT 0, -- of them, those that did not end "ok"
 	started        INTEGER NOT NULL,
 	updated        INTEGER NOT NULL,
 	UNIQUE (session, id)
