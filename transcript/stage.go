@@ -278,13 +278,22 @@ func bound(s string) string {
 	return strings.Clone(tool.Clean(s, maxName))
 }
 
+// why says what a recorder tells of its failure, for a model to read.
+func why(err error) string {
+	var r interface{ Reason() string }
+	if errors.As(err, &r) {
+		return ": " + tool.Clean(r.Reason(), maxName)
+	}
+	return ""
+}
+
 func unrecorded(ctx context.Context, target *tool.Tool, err error) error {
 	if ctx.Err() != nil {
 		return &tool.Error{Code: tool.CodeCancelled, Reason: fmt.Sprintf("call %s: cancelled before it ran", target.ID), Err: err}
 	}
 	return &tool.Error{
 		Code:   tool.CodeFailed,
-		Reason: fmt.Sprintf("%s was not called: the transcript cannot be written", target.ID),
+		Reason: fmt.Sprintf("%s was not called: the transcript cannot be written%s", target.ID, why(err)),
 		Next:   "Ask the user to run 'toolsearch doctor': the state folder may be full or not writable.",
 		Err:    fmt.Errorf("record the intent to call %s: %w", target.ID, err),
 	}
@@ -294,12 +303,12 @@ func unrecorded(ctx context.Context, target *tool.Tool, err error) error {
 func lost(target *tool.Tool, out Outcome, err error) error {
 	e := &tool.Error{
 		Code:   tool.CodeFailed,
-		Reason: fmt.Sprintf("%s ran, but its outcome cannot be written to the transcript, so its answer is withheld", target.ID),
+		Reason: fmt.Sprintf("%s ran, but its outcome cannot be written to the transcript, so its answer is withheld%s", target.ID, why(err)),
 		Next:   "Side effects may have happened: check before you repeat it. Ask the user to run 'toolsearch doctor'.",
 		Err:    fmt.Errorf("record the outcome of %s: %w", target.ID, err),
 	}
 	if out.Status == StatusBlocked || out.Status == StatusRefused {
-		e.Reason = fmt.Sprintf("%s was not called, and that cannot be written to the transcript", target.ID)
+		e.Reason = fmt.Sprintf("%s was not called, and that cannot be written to the transcript%s", target.ID, why(err))
 		e.Next = "Ask the user to run 'toolsearch doctor': the state folder may be full or not writable."
 	}
 	return e

@@ -48,6 +48,16 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Reason says in a few words what is wrong, without paths: a model may read it.
+func (e *Error) Reason() string {
+	for _, kind := range []error{ErrClosed, ErrFull, ErrReadOnly, ErrCorrupt, ErrNewerSchema, ErrForeign, ErrBusy, ErrNotFound, ErrLimit} {
+		if errors.Is(e.Err, kind) {
+			return kind.Error()
+		}
+	}
+	return "the store failed"
+}
+
 // failure classifies err. It returns nil for nil, and an *Error as it is.
 func failure(op, path string, err error) error {
 	if err == nil {

@@ -47,13 +47,10 @@ func (j *journal) append(frame []byte) (uint32, error) {
 	if j.seq == maxSequence {
 		return 0, fmt.Errorf("%w: %d records by one process; restart it", ErrLimit, uint32(maxSequence))
 	}
-	body := frame[frameHead:]
-	if len(body) > maxFrame {
-		return 0, fmt.Errorf("%w: a record of %d bytes, at most %d", ErrLimit, len(body), maxFrame)
+	if n := len(frame) - frameHead; n > maxFrame {
+		return 0, fmt.Errorf("%w: a record of %d bytes, at most %d", ErrLimit, n, maxFrame)
 	}
-	binary.LittleEndian.PutUint32(body, j.seq+1)
-	binary.LittleEndian.PutUint32(frame, uint32(len(body))) //nolint:gosec // bounded above
-	binary.LittleEndian.PutUint32(frame[4:], crc32.Checksum(body, castagnoli()))
+	j.seal(frame)
 	if _, err := j.file.WriteAt(frame, j.size); err != nil {
 		// A torn frame in the middle would hide what comes after it.
 		if cut := j.file.Truncate(j.size); cut != nil {
@@ -64,6 +61,14 @@ func (j *journal) append(frame []byte) (uint32, error) {
 	j.seq++
 	j.size += int64(len(frame))
 	return j.seq, nil
+}
+
+// seal completes a frame with the next number, its length and its checksum.
+func (j *journal) seal(frame []byte) {
+	body := frame[frameHead:]
+	binary.LittleEndian.PutUint32(body, j.seq+1)
+	binary.LittleEndian.PutUint32(frame, uint32(len(body))) //nolint:gosec // bounded by maxFrame
+	binary.LittleEndian.PutUint32(frame[4:], crc32.Checksum(body, castagnoli()))
 }
 
 // reset empties the file once every record is in the tables.

@@ -72,7 +72,7 @@ func childFull(dir string) error {
 			fmt.Printf("ack %d\n", i)
 		}
 	}
-	if !errors.Is(failed, store.ErrFull) {
+	if !errors.Is(failed, store.ErrFull) || !strings.Contains(failed.Error(), store.ErrFull.Error()) {
 		return fmt.Errorf("the call failed with %w, want ErrFull", failed)
 	}
 	fmt.Println("failed", failed)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 )
 
 //go:embed schema/*.sql
@@ -34,6 +35,22 @@ func migrations() ([]string, error) {
 		out[i] = string(text)
 	}
 	return out, nil
+}
+
+// inspect refuses a file that is not ours or too new, before a connection of
+// ours sets anything in it.
+func inspect(ctx context.Context, path string) (err error) {
+	steps, err := migrations()
+	if err != nil {
+		return fmt.Errorf("read the schema: %w", err)
+	}
+	db, err := sql.Open("sqlite", fileURI(path, url.Values{"_pragma": {busyPragma(), "query_only(1)"}}))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = checkVersion(ctx, db, len(steps))
+	return err
 }
 
 // migrate brings the database to this program's schema, in one transaction:

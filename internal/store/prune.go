@@ -49,25 +49,17 @@ func (s *Store) pruneAge(ctx context.Context) error {
 // pruneSize deletes the oldest calls, and then runs, until the rows take nine
 // tenths of MaxBytes, and gives the room back to the disk.
 func (s *Store) pruneSize(ctx context.Context) error {
-	used, err := s.used(ctx)
+	used, err := used(ctx, s.writer)
 	if err != nil || used <= s.opt.MaxBytes {
 		return err
 	}
-	for target := s.opt.MaxBytes / 10 * 9; used > target; {
-		n, err := s.deleteRows(ctx, `DELETE FROM calls WHERE id IN (SELECT id FROM calls ORDER BY started LIMIT ?)`, pruneBatch)
+	for {
+		more, err := s.deleteOldest(ctx, s.opt.MaxBytes/10*9)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			if n, err = s.deleteRows(ctx, `DELETE FROM runs WHERE seq IN (SELECT seq FROM runs ORDER BY updated LIMIT ?)`, pruneBatch); err != nil {
-				return err
-			}
-		}
-		if n == 0 {
-			break // what is left are approvals and pins, which have bounds of their own
-		}
-		if used, err = s.used(ctx); err != nil {
-			return err
+		if !more {
+			break
 		}
 	}
 	if _, err := s.deleteRows(ctx, `DELETE FROM sessions WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.session = sessions.seq)`); err != nil {
@@ -76,10 +68,50 @@ func (s *Store) pruneSize(ctx context.Context) error {
 	return s.vacuum(ctx)
 }
 
+// deleteOldest deletes a batch of calls, or of runs when there is no call: no
+// more than the share of them that is too much, since rows can be large. It
+// measures and deletes in one transaction, so that two processes that prune at
+// once do not delete twice. It reports whether there may be more to delete;
+// what is left in the end are approvals and pins, which have bounds of their own.
+func (s *Store) deleteOldest(ctx context.Context, target int64) (more bool, err error) {
+	tx, err := s.writer.BeginTx(ctx, nil) // immediate, see dsn
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreDone(tx.Rollback()))
+		}
+	}()
+	size, err := used(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	for _, table := range []struct{ count, delete string }{
+		{`SELECT count(*) FROM calls`, `DELETE FROM calls WHERE id IN (SELECT id FROM calls ORDER BY started LIMIT ?)`},
+		{`SELECT count(*) FROM runs`, `DELETE FROM runs WHERE seq IN (SELECT seq FROM runs ORDER BY updated LIMIT ?)`},
+	} {
+		var rows int64
+		if err := tx.QueryRowContext(ctx, table.count).Scan(&rows); err != nil {
+			return false, err
+		}
+		if rows == 0 || size <= target {
+			continue
+		}
+		share := int64(float64(size-target) / float64(size) * float64(rows))
+		if _, err := tx.ExecContext(ctx, table.delete, min(max(share, 1), pruneBatch)); err != nil {
+			return false, err
+		}
+		more = true
+		break
+	}
+	return more, tx.Commit()
+}
+
 // used is the size in bytes of the pages that hold something.
-func (s *Store) used(ctx context.Context) (int64, error) {
+func used(ctx context.Context, q querier) (int64, error) {
 	var pages, free, size int64
-	err := s.writer.QueryRowContext(ctx, `SELECT p.page_count, f.freelist_count, s.page_size
+	err := q.QueryRowContext(ctx, `SELECT p.page_count, f.freelist_count, s.page_size
 		FROM pragma_page_count p, pragma_freelist_count f, pragma_page_size s`).Scan(&pages, &free, &size)
 	return (pages - free) * size, err
 }

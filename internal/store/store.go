@@ -111,6 +111,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := prepareFile(s.path); err != nil {
 		return err
 	}
+	if err := inspect(ctx, s.path); err != nil {
+		return err
+	}
 	for _, p := range []struct {
 		at      **sql.DB
 		conns   int
@@ -142,10 +145,16 @@ func (s *Store) open(ctx context.Context) (err error) {
 func dsn(path string, pragmas []string) string {
 	q := url.Values{"_txlock": {"immediate"}}
 	q["_pragma"] = append([]string{
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
-		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "foreign_keys(1)", "trusted_schema(0)",
+		busyPragma(), "auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "foreign_keys(1)", "trusted_schema(0)",
 		"journal_size_limit(16777216)", "cache_size(-4096)",
 	}, pragmas...)
+	return fileURI(path, q)
+}
+
+func busyPragma() string { return fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()) }
+
+// fileURI writes a path as SQLite reads URIs.
+func fileURI(path string, q url.Values) string {
 	path = filepath.ToSlash(path)
 	if runtime.GOOS == "windows" {
 		path = "///" + path

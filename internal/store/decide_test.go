@@ -1,0 +1,228 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsearch/toolsearch/internal/store"
+)
+
+var created = time.Unix(1_800_000_000, 5)
+
+func request(id string) store.Approval {
+	return store.Approval{
+		ID: id, Created: created, Expires: created.Add(time.Hour), Caller: "ann", Agent: "coder", Session: "s", Run: "r",
+		Tool: "openclaw:core:exec", ArgsDigest: "sha256:ab", Args: []byte(`{"command":"ls"}`), PolicyVersion: "p1",
+		State: store.ApprovalPending, Scope: store.ApproveOnce,
+	}
+}
+
+func TestApprovalIsKeptAcrossARestart(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, store.Options{Dir: dir})
+	want := request("a1")
+	if err := s.PutApproval(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutApproval(t.Context(), want); err == nil {
+		t.Error("the same id was put twice")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, store.Options{Dir: dir})
+	got, err := s.Approval(t.Context(), "a1")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, differs: %s", err, diff)
+	}
+	if _, err := s.Approval(t.Context(), "none"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an unknown id: %v", err)
+	}
+}
+
+func TestChangeApproval(t *testing.T) {
+	at := created.Add(time.Minute)
+	late := created.Add(time.Hour)
+	for _, c := range []struct {
+		name    string
+		changes []store.ApprovalChange
+		want    []bool
+		state   store.ApprovalState
+	}{
+		{"approved and used once", []store.ApprovalChange{
+			{From: "pending", To: "approved", At: at}, {From: "approved", To: "used", At: at}, {From: "approved", To: "used", At: at},
+		}, []bool{true, true, false}, "used"},
+		{"denied stays denied", []store.ApprovalChange{
+			{From: "pending", To: "denied", At: at}, {From: "pending", To: "approved", At: at},
+		}, []bool{true, false}, "denied"},
+		{"expired cannot be approved", []store.ApprovalChange{{From: "pending", To: "approved", At: late}}, []bool{false}, "pending"},
+		{"expired cannot be used", []store.ApprovalChange{
+			{From: "pending", To: "approved", At: at}, {From: "approved", To: "used", At: late},
+		}, []bool{true, false}, "approved"},
+		{"expired can be marked so", []store.ApprovalChange{{From: "pending", To: "expired", At: late}}, []bool{true}, "expired"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, store.Options{})
+			if err := s.PutApproval(t.Context(), request("a")); err != nil {
+				t.Fatal(err)
+			}
+			for i, change := range c.changes {
+				if ok, err := s.ChangeApproval(t.Context(), "a", change); err != nil || ok != c.want[i] {
+					t.Errorf("change %d: %v, %v, want %v", i, ok, err, c.want[i])
+				}
+			}
+			if got, err := s.Approval(t.Context(), "a"); err != nil || got.State != c.state {
+				t.Errorf("the state is %q, want %q: %v", got.State, c.state, err)
+			}
+		})
+	}
+}
+
+func TestChangeApprovalKeepsWhatItDoesNotName(t *testing.T) {
+	s := open(t, store.Options{})
+	if err := s.PutApproval(t.Context(), request("a")); err != nil {
+		t.Fatal(err)
+	}
+	at := created.Add(time.Second)
+	if ok, err := s.ChangeApproval(t.Context(), "a", store.ApprovalChange{
+		From: "pending", To: "approved", Scope: store.ApprovePattern, Pattern: "ex*", DecidedBy: "bob", Reason: "fine", At: at,
+	}); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if ok, err := s.ChangeApproval(t.Context(), "a", store.ApprovalChange{From: "approved", To: "used", At: at.Add(time.Second)}); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	want := request("a")
+	want.State, want.Scope, want.Pattern, want.DecidedBy, want.Reason, want.Decided = "used", store.ApprovePattern, "ex*", "bob", "fine", at
+	got, err := s.Approval(t.Context(), "a")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, differs: %s", err, diff)
+	}
+}
+
+// Two stores stand for two processes: one of all who try may use an approval.
+func TestAnApprovalIsUsedOnce(t *testing.T) {
+	dir := t.TempDir()
+	stores := []*store.Store{open(t, store.Options{Dir: dir}), open(t, store.Options{Dir: dir})}
+	a := request("a")
+	a.State = store.ApprovalApproved
+	if err := stores[0].PutApproval(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	var won atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			ok, err := stores[i%2].ChangeApproval(t.Context(), "a", store.ApprovalChange{From: "approved", To: "used", At: created})
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				won.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d were told that they may use it", won.Load())
+	}
+}
+
+func TestListAndExpireApprovals(t *testing.T) {
+	s := open(t, store.Options{})
+	for i := range 4 {
+		a := request(fmt.Sprint("a", i))
+		a.Created = created.Add(time.Duration(i) * time.Second)
+		a.Expires = created.Add(time.Duration(i) * time.Minute)
+		if i == 3 {
+			a.State, a.Expires = store.ApprovalApproved, time.Time{}
+		}
+		if err := s.PutApproval(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(f store.ApprovalFilter) (ids string) {
+		found, err := s.Approvals(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range found {
+			ids += a.ID + " "
+		}
+		return ids
+	}
+	for want, f := range map[string]store.ApprovalFilter{
+		"a3 a2 a1 a0 ": {}, "a2 a1 a0 ": {State: "pending"}, "a3 ": {State: "approved", Session: "s", Caller: "ann"}, "": {Caller: "eve"}, "a3 a2 ": {Limit: 2},
+	} {
+		if got := list(f); got != want {
+			t.Errorf("%+v lists %q, want %q", f, got, want)
+		}
+	}
+	if n, err := s.ExpireApprovals(t.Context(), created.Add(time.Minute)); n != 2 || err != nil {
+		t.Errorf("%d expired, want 2: %v", n, err)
+	}
+	if got := list(store.ApprovalFilter{State: "expired"}); got != "a1 a0 " {
+		t.Errorf("expired are %q", got)
+	}
+}
+
+func TestPins(t *testing.T) {
+	s := open(t, store.Options{})
+	ctx := t.Context()
+	first := store.Pin{Server: "srv", Tool: "t", Digest: "d1", Definition: []byte(`{"v":1}`), Status: store.PinAccepted, FirstSeen: created, Accepted: created}
+	other := first
+	other.Tool = "a"
+	if err := s.AddPins(ctx, []store.Pin{first, other}); err != nil {
+		t.Fatal(err)
+	}
+	again := first
+	again.Digest = "d2"
+	if err := s.AddPins(ctx, []store.Pin{again}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Pin(ctx, "srv", "t"); err != nil || !cmp.Equal(first, got) {
+		t.Errorf("after a second sight: %v, %s", err, cmp.Diff(first, got))
+	}
+	if _, err := s.Pin(ctx, "srv", "none"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an unknown tool: %v", err)
+	}
+	changed := first
+	changed.Status, changed.OfferedDigest, changed.OfferedDefinition, changed.Offered = store.PinChanged, "d2", []byte(`{"v":2}`), created
+	if err := s.PutPins(ctx, []store.Pin{changed}); err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.AcceptPin(ctx, "srv", "t", "d3", created); ok || err != nil {
+		t.Errorf("a definition that nobody looked at was accepted: %v", err)
+	}
+	at := created.Add(time.Hour)
+	if ok, err := s.AcceptPin(ctx, "srv", "t", "d2", at); !ok || err != nil {
+		t.Errorf("accept: %v, %v", ok, err)
+	}
+	want := store.Pin{Server: "srv", Tool: "t", Digest: "d2", Definition: []byte(`{"v":2}`), Status: store.PinAccepted, FirstSeen: created, Accepted: at}
+	got, err := s.Pin(ctx, "srv", "t")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("after accept: %v, %s", err, diff)
+	}
+	list, err := s.Pins(ctx, "")
+	if err != nil || len(list) != 2 || list[0].Tool != "a" {
+		t.Errorf("the pins are %+v, %v", list, err)
+	}
+	if err := s.RemovePin(ctx, "srv", "t"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Pin(ctx, "srv", "t"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a removed pin: %v", err)
+	}
+	if err := s.AddPins(ctx, []store.Pin{{Server: "srv", Tool: "ok"}, {Server: "srv", Tool: "huge", Definition: make([]byte, 2<<20)}}); !errors.Is(err, store.ErrLimit) {
+		t.Errorf("a huge definition: %v", err)
+	}
+	if _, err := s.Pin(ctx, "srv", "ok"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("half of a refused list was written: %v", err)
+	}
+}
