@@ -2,6 +2,9 @@ package transcript
 
 import "strings"
 
+// maxNamed bounds, in bytes, a secret's name in plain text.
+const maxNamed = 128
+
 // phrases takes out of plain text what follows a secret's name, passwords in
 // URLs, and private keys.
 func (r *Redactor) phrases(text string) string {
@@ -50,7 +53,7 @@ func nameBefore(text string, i int) string {
 		end--
 	}
 	from := end
-	for from > 0 && end-from < 2*maxFolded && nameByte(text[from-1]) {
+	for from > 0 && end-from < maxNamed && nameByte(text[from-1]) {
 		from--
 	}
 	return text[from:end]
@@ -128,10 +131,13 @@ func urlPassword(text string, i int) (from, to int) {
 // privateKey finds the end of a PEM block that holds a private key; one that
 // is cut off ends with the text.
 func privateKey(text string, i int) (from, to int) {
-	head, rest, ok := strings.Cut(text[i+len("-----BEGIN "):], "-----")
-	if !ok || !strings.HasSuffix(head, "PRIVATE KEY") || len(head) > 64 {
+	const maxLabel = 64 // so that a text of many beginnings is read once
+	from = i + len("-----BEGIN ")
+	head, _, ok := strings.Cut(text[from:min(from+maxLabel, len(text))], "-----")
+	if !ok || !strings.HasSuffix(head, "PRIVATE KEY") {
 		return i, i
 	}
+	rest := text[from+len(head):]
 	end := strings.Index(rest, "-----END "+head+"-----")
 	if end < 0 {
 		return i, len(text)
