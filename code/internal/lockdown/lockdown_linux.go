@@ -37,7 +37,11 @@ func Apply(o Options) ([]wire.Layer, error) {
 	if err := unix.CloseRange(5, ^uint(0), 0); err != nil {
 		return nil, fmt.Errorf("close inherited descriptors: %w", err)
 	}
-	time.Local = time.UTC           // the engine would read /etc/localtime later
+	// The engine would read the time zone from a file later; an empty TZ is UTC.
+	time.Local = time.UTC
+	if err := os.Setenv("TZ", ""); err != nil {
+		return nil, fmt.Errorf("set the time zone: %w", err)
+	}
 	time.NewTimer(time.Hour).Stop() // makes the poller's descriptors now
 	debug.SetMaxStack(maxStack)     // deep native recursion ends the child, not the machine
 	debug.SetMemoryLimit(goHeap)    // what Go itself collects; the guest's heap is outside
