@@ -49,7 +49,7 @@ func explain(r *Report, source string) {
 		e.Snippet = snippet(lines[e.Line-1], e.Column)
 	}
 	if e.Hint == "" {
-		e.Hint = hint(e)
+		e.Hint = hint(e, source)
 	}
 }
 
@@ -76,9 +76,13 @@ const (
 
 // hint looks at the names in an error's text and, for a text that does not
 // parse, in the line.
-func hint(e *GuestError) string {
+func hint(e *GuestError, source string) string {
 	switch e.Kind {
 	case KindStuck:
+		// In node a dynamic import never settles.
+		if strings.Contains(source, "import(") {
+			return "import: " + hintTools
+		}
 		return hintStuck
 	case KindMemory:
 		return "work on less data at a time: filter or page with the tools' own arguments, and return only what is needed"

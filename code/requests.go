@@ -92,16 +92,23 @@ func (s *session) call(frame uint32, record int, id string, args json.RawMessage
 	if err == nil {
 		value, err = s.envelope(reply)
 	}
-	s.mu.Lock()
-	if !s.over {
-		r := &s.report.Calls[record]
-		r.Outcome, r.Duration = Succeeded, time.Since(began)
-		if err != nil {
-			r.Outcome, r.Error = Failed, tool.Clean(faultOf(err).Message, recordError)
-		}
-	}
-	s.mu.Unlock()
+	s.record(record, time.Since(began), err)
 	s.answer(frame, value, err)
+}
+
+// record keeps a call's outcome, also of one that comes back just after the
+// run's end. A call that was cancelled with the run stays unfinished.
+func (s *session) record(n int, took time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sealed || (s.ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))) {
+		return
+	}
+	r := &s.report.Calls[n]
+	r.Outcome, r.Duration = Succeeded, took
+	if err != nil {
+		r.Outcome, r.Error = Failed, tool.Clean(faultOf(err).Message, recordError)
+	}
 }
 
 // toolFailure is a result that says of itself that it is an error.

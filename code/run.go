@@ -183,6 +183,7 @@ func (s *session) settle() *Report {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.sealed = true
 	r := s.report
 	r.Calls = append([]CallRecord(nil), r.Calls...)
 	r.Truncated.Content = s.handles.lost

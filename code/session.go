@@ -25,7 +25,8 @@ type session struct {
 	mu         sync.Mutex
 	child      *process
 	started    bool // the child has the code
-	over       bool // nothing is added to the report any more
+	over       bool // the child is not listened to any more
+	sealed     bool // the report has been taken
 	report     Report
 	logBytes   int
 	requests   int // of all kinds

@@ -396,11 +396,27 @@
     return bad !== "" ? bad : compile("({async   $bridge(){" + source + "\n}})");
   }
 
+  // skip returns where the code begins after space and comments.
+  function skip(source) {
+    for (let i = 0; i < source.length;) {
+      if (source[i] <= " ") i++;
+      else if (source.startsWith("//", i)) i = lineEnd(source, i);
+      else if (source.startsWith("/*", i) && source.indexOf("*/", i + 2) > 0) i = source.indexOf("*/", i + 2) + 2;
+      else return i;
+    }
+    return source.length;
+  }
+
+  function lineEnd(source, from) {
+    const end = source.indexOf("\n", from);
+    return end < 0 ? source.length : end;
+  }
+
   // forms tries the shapes of code that are accepted and returns the text to
   // evaluate, or the first complaint. A bare function is called; so is one
   // that is exported by default.
   function forms(source) {
-    if (/^(?:\s|\/\/[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:async\b|function\b|\(|[A-Za-z_$][\w$]*\s*=>)/.test(source)) {
+    if (/^(?:async\b|function\b|\(|[A-Za-z_$][\w$]*\s*=>)/.test(source.slice(skip(source), skip(source) + 300))) {
       let end = source.length;
       while (end > 0 && (source[end - 1] === ";" || source[end - 1] <= " ")) end--;
       const bare = "(async function(){return [(" + source.slice(0, end) + "\n)]})";
@@ -412,7 +428,7 @@
     if (exported !== source && compiles(exported) === "") {
       return { text: "(async function(){" + exported + "\n})", shift: 18, kind: "export" };
     }
-    return { bad, source: exported };
+    return { bad, source: exported, exported: exported !== source };
   }
 
   // prepare also takes TypeScript, when plain JavaScript does not parse.
@@ -422,7 +438,10 @@
     const stripped = parse(strip("async function $b(){" + plain.source + "\n}"));
     if (stripped.code !== undefined) {
       const typed = forms(stripped.code);
-      if (typed.bad === undefined) return typed;
+      if (typed.bad === undefined) {
+        if (plain.exported && typed.kind === "body") typed.kind = "export";
+        return typed;
+      }
     }
     return { bad: further(parse(plain.bad), stripped) };
   }
