@@ -354,7 +354,7 @@
       line = cut(line, left > 0 ? left - 1 : 0, utf8Length);
     }
     logged += size;
-    send(LOG, stringify({ __proto__: null, level, text: line, cut: logFull }));
+    send(LOG, '{"level":"' + level + '","text":' + stringify(line) + ',"cut":' + (logFull ? "true}" : "false}"));
   }
 
   function $bridge_show(value) {
@@ -462,7 +462,7 @@
     const ready = prepare(source);
     if (ready.bad !== undefined) {
       const at = ready.bad;
-      send(FAILURE, stringify({ name: "SyntaxError", message: at.message, line: at.line, column: at.column > 0 ? at.column : 1, syntax: true }));
+      sendFailure({ name: "SyntaxError", message: at.message, line: at.line, column: at.column > 0 ? at.column : 1, syntax: true });
       state = THREW;
       return false;
     }
@@ -497,7 +497,7 @@
     try {
       if (state === RETURNED) report(outcome);
       else if (state === THREW) reportError(outcome);
-      else send(FAILURE, stringify({ __proto__: null, name: "Error", dead: true, message: "the code waits for a promise that nothing can settle" }));
+      else send(FAILURE, '{"name":"Error","dead":true,"message":"the code waits for a promise that nothing can settle"}');
     } catch (e) {
       reportError(e);
     }
@@ -543,7 +543,18 @@
     } catch {
       if (out.message === "") out.message = "an error that cannot be read";
     }
-    send(FAILURE, stringify(out));
+    sendFailure(out);
+  }
+
+  // sendFailure writes its message without serialising an object, which would
+  // run code of the body's if that changed Array.prototype.
+  function sendFailure(out) {
+    let json = '{"name":' + stringify(out.name) + ',"message":' + stringify(out.message);
+    if (typeof out.stack === "string") json += ',"stack":' + stringify(out.stack);
+    if (typeof out.code === "string") json += ',"code":' + stringify(out.code);
+    if (out.line > 0) json += ',"line":' + out.line + ',"column":' + out.column;
+    if (out.syntax === true) json += ',"syntax":true';
+    send(FAILURE, json + "}");
   }
 
   // frames keeps the body's own lines of a stack, placed in the body's text.
@@ -599,8 +610,13 @@
 
   const openclaw = { __proto__: null };
   fix(openclaw, "tools", freeze(tools));
-  fix(global, "openclaw", freeze(openclaw));
-  fix(global, "console", freeze(consoleObject));
+  // The names are constants of the global scope, which nothing can change, and
+  // properties of the global object, for who looks there.
+  set(global, "$bridge_names", [freeze(openclaw), freeze(consoleObject)]);
+  make("const openclaw = $bridge_names[0], console = $bridge_names[1];");
+  deleteProperty(global, "$bridge_names");
+  fix(global, "openclaw", openclaw);
+  fix(global, "console", consoleObject);
 
   return { __proto__: null, start: $bridge_start, deliver: $bridge_deliver, idle: $bridge_idle };
 })
