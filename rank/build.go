@@ -39,8 +39,8 @@ type docRef struct {
 // entry is one (term, document) pair while the index is built.
 type entry struct {
 	term, doc uint32
-	tf        [NumFields]uint8
-	extra     bool
+	tf        [NumFields]uint8 // in quarters of an occurrence
+	extra     bool             // of the name, only an extra form
 }
 
 type builder struct {
@@ -107,33 +107,45 @@ func (b *builder) field(n uint32, f Field, first uint32) int {
 		if _, stop := b.lex.stop[string(w)]; stop {
 			continue
 		}
-		by := 4
+		o := occurrence{term: b.term(w), doc: n, first: first, field: f, quarters: 4}
 		if f == Description && length >= 4*b.tune.lead {
-			by = b.tune.tail
+			o.quarters = b.tune.tail
 		}
-		extra := k.kind != word && k.kind != gram || f == Name && number(w)
-		if b.count(b.term(w), n, f, first, by, extra) && !extra {
-			length += by
+		o.extra = k.kind != word && k.kind != gram || f == Name && number(w)
+		if b.count(o) && !o.extra {
+			length += o.quarters
 		}
 	}
 	return length
 }
 
-// count notes one occurrence of the term.
-func (b *builder) count(term, doc uint32, f Field, first uint32, by int, extra bool) bool {
-	at := b.slot[term]
-	if at == none || at < first {
+// occurrence is one token of a document.
+type occurrence struct {
+	term, doc uint32
+	first     uint32 // the document's first entry
+	field     Field
+	quarters  int  // what it counts, in quarters of a word
+	extra     bool // a second form of a token: found, but no part of the length
+}
+
+// count notes the occurrence, and reports whether it adds to the field. A word
+// that a name repeats, as in api.Api.get, is one.
+func (b *builder) count(o occurrence) bool {
+	at := b.slot[o.term]
+	if at == none || at < o.first {
 		at = uint32(len(b.entries))
-		b.slot[term] = at
-		b.entries = append(b.entries, entry{term: term, doc: doc})
+		b.slot[o.term] = at
+		b.entries = append(b.entries, entry{term: o.term, doc: o.doc})
 	}
 	e := &b.entries[at]
-	e.extra = e.extra || extra && f == Name
-	if f == Name && e.tf[f] > 0 {
-		return false
+	if o.field == Name {
+		if e.tf[Name] > 0 {
+			return false
+		}
+		e.extra = o.extra
 	}
-	if e.tf[f] < math.MaxUint8-4 {
-		e.tf[f] += uint8(by)
+	if e.tf[o.field] < math.MaxUint8-4 {
+		e.tf[o.field] += uint8(o.quarters)
 	}
 	return true
 }
@@ -178,14 +190,14 @@ func (b *builder) postings() {
 	x.postDoc = make([]uint32, len(order))
 	x.postMask = make([]uint8, len(order))
 	x.postImp = make([]uint16, len(order))
-	idf := x.idf()
-	coverage := b.nameTotals(idf)
+	idfs := x.idfs()
+	totals := b.nameTotals(idfs)
 	for i, at := range order {
 		e := &b.entries[at]
 		x.postDoc[i] = e.doc
-		w, mask := b.weigh(e, idf[e.term])
-		if mask&(1<<Name) != 0 && !e.extra && coverage[e.doc] > 0 {
-			w += b.tune.cover * idf[e.term] * idf[e.term] / coverage[e.doc]
+		w, mask := b.weigh(e, idfs[e.term])
+		if mask&(1<<Name) != 0 && !e.extra && totals[e.doc] > 0 {
+			w += b.tune.cover * idfs[e.term] * idfs[e.term] / totals[e.doc]
 		}
 		weights[i], x.postMask[i] = float32(w), mask
 	}
@@ -193,24 +205,27 @@ func (b *builder) postings() {
 }
 
 // nameTotals sums the weights of the terms of each document's name.
-func (b *builder) nameTotals(idf []float64) []float64 {
+func (b *builder) nameTotals(idfs []float64) []float64 {
 	sums := make([]float64, len(b.x.docs))
 	for i := range b.entries {
 		if e := &b.entries[i]; e.tf[Name] > 0 && !e.extra {
-			sums[e.doc] += idf[e.term]
+			sums[e.doc] += idfs[e.term]
 		}
 	}
 	return sums
 }
 
-// idf returns the smoothed inverse document frequency of each term,
-// ln(1 + (N-n+0.5)/(n+0.5)).
-func (x *Index) idf() []float64 {
+// idf is the smoothed inverse document frequency of a term that df of n
+// documents have. It is above 0 even for a term that all have, so that a
+// catalog of one can be searched.
+func idf(n, df float64) float64 { return math.Log(1 + (n-df+0.5)/(df+0.5)) }
+
+// idfs returns the inverse document frequency of each term.
+func (x *Index) idfs() []float64 {
 	n := float64(len(x.docs))
 	out := make([]float64, x.terms.len())
 	for t := range out {
-		df := float64(x.df(uint32(t)))
-		out[t] = math.Pow(math.Log(1+(n-df+0.5)/(df+0.5)), x.tune.idfp)
+		out[t] = idf(n, float64(x.df(uint32(t))))
 	}
 	return out
 }
@@ -218,7 +233,11 @@ func (x *Index) idf() []float64 {
 // df returns how many documents have the term.
 func (x *Index) df(t uint32) int { return int(x.starts[t+1] - x.starts[t]) }
 
-// weigh returns the BM25 weight of one entry, summed over its fields.
+// weigh returns the weight of one entry: its occurrences, each divided by what
+// the length of its field is worth and multiplied by what the field is worth,
+// then saturated together (BM25F: Robertson, Zaragoza and Taylor, "Simple BM25
+// Extension to Multiple Weighted Fields", 2004). A word repeated in three
+// fields must not outweigh three words.
 func (b *builder) weigh(e *entry, idf float64) (float64, uint8) {
 	sum, mask := 0.0, uint8(0)
 	for f := Field(0); f < NumFields; f++ {
@@ -231,15 +250,9 @@ func (b *builder) weigh(e *entry, idf float64) (float64, uint8) {
 		if b.sum[f] > 0 {
 			norm += b.tune.b[f] * float64(b.length[e.doc][f]) * b.have[f] / b.sum[f]
 		}
-		if b.tune.sumf {
-			sum += b.tune.weight[f] * tf * (b.tune.k1 + 1) / (tf + b.tune.k1*norm)
-		} else {
-			sum += b.tune.weight[f] * tf / norm
-		}
+		sum += b.tune.weight[f] * tf / norm
 	}
-	if !b.tune.sumf {
-		sum = sum * (b.tune.k1 + 1) / (sum + b.tune.k1)
-	}
+	sum = sum * (b.tune.k1 + 1) / (sum + b.tune.k1)
 	return sum * idf, mask
 }
 

@@ -24,6 +24,7 @@ type plan struct {
 	shapes  []shaped
 	clauses int
 	weight  uint32 // sum of the weights of terms
+	cover   uint32 // coverage of a document that answers the query
 	key     []byte // the query as a name
 }
 
@@ -34,6 +35,7 @@ type typedWord struct {
 	tok    uint32 // its token
 	term   uint32 // its term, or none if the catalog does not know it
 	weight uint32
+	cover  uint32 // what an answer to it is worth, see weak.go
 	clause uint8
 	filler bool
 	known  bool // something in the catalog answers it, if only an addition
@@ -44,6 +46,7 @@ type term struct {
 	id     uint32
 	weight uint32
 	word   uint32 // index into typed
+	cover  uint32 // what it adds to the coverage of the query
 	clause uint8
 	why    Why
 	filler bool
@@ -81,7 +84,7 @@ func (x *Index) read(p *plan, text string) {
 	for i := range p.typed {
 		w := &p.typed[i]
 		if w.term != none {
-			p.add(term{w.term, w.weight, uint32(i), w.clause, Typed, w.filler})
+			p.add(term{id: w.term, weight: w.weight, word: uint32(i), clause: w.clause, filler: w.filler})
 			w.known = true
 		}
 		if !w.filler {
@@ -91,6 +94,7 @@ func (x *Index) read(p *plan, text string) {
 	x.compounds(p)
 	x.repairTypos(p)
 	x.readIntents(p, lex)
+	x.cover(p)
 }
 
 // scanQuery tokenizes the text and notes the kinds of its values.
@@ -166,6 +170,12 @@ func (p *plan) parts(joined, part uint32) bool {
 	return false
 }
 
+// named reports a word that looks like a name: a value of the request, which
+// no tool need know.
+func (p *plan) named(w *typedWord) bool {
+	return p.toks.list[w.tok].capital && w.tok > 0
+}
+
 // number reports a word of digits: in a request it is a value, seldom a name.
 func number(w []byte) bool {
 	for _, c := range w {
@@ -229,7 +239,7 @@ func (x *Index) expand(p *plan, lex *lexicon, word uint32) {
 				return
 			}
 		}
-		p.add(term{t, uint32(float64(w.weight) * weight), word, w.clause, why, false})
+		p.add(term{id: t, weight: uint32(float64(w.weight) * weight), word: word, clause: w.clause, why: why})
 	}
 	class := none
 	if w.term != none {
@@ -286,7 +296,7 @@ func (x *Index) addIntent(p *plan, stem []byte, before, tok int) {
 			word = uint32(i)
 		}
 	}
-	p.add(term{t, scaled(x.tune.intent), word, p.typed[word].clause, Intent, false})
+	p.add(term{id: t, weight: scaled(x.tune.intent), word: word, clause: p.typed[word].clause, why: Intent})
 }
 
 // follows reports whether the tokens from i on are the given stems.

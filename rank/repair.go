@@ -21,7 +21,7 @@ func (x *Index) compounds(p *plan) {
 		whole := append(append(buf[:0], p.toks.bytes(ka)...), p.toks.bytes(kb)...)
 		stem := lex.stem(whole[len(whole):], whole)
 		if t := x.terms.find(stem); t != none && x.df(t) > 0 {
-			p.add(term{t, scaled(x.tune.compound), uint32(i), a.clause, Compound, false})
+			p.add(term{id: t, weight: scaled(x.tune.compound), word: uint32(i), clause: a.clause, why: Compound})
 			p.typed[i].known, p.typed[i+1].known = true, true
 		}
 	}
@@ -52,8 +52,8 @@ func (x *Index) split(p *plan, lex *lexicon, word uint32) {
 			continue
 		}
 		half := scaled(x.tune.compound) / 2
-		p.add(term{left, half, word, w.clause, Compound, false})
-		p.add(term{right, half, word, w.clause, Compound, false})
+		p.add(term{id: left, weight: half, word: word, clause: w.clause, why: Compound})
+		p.add(term{id: right, weight: half, word: word, clause: w.clause, why: Compound})
 		w.known = true
 		return
 	}
@@ -77,7 +77,7 @@ func (x *Index) repairTypos(p *plan) {
 		if t == none {
 			continue
 		}
-		p.add(term{t, scaled(x.tune.typo), uint32(i), w.clause, Typo, false})
+		p.add(term{id: t, weight: scaled(x.tune.typo), word: uint32(i), clause: w.clause, why: Typo})
 		p.repairs = append(p.repairs, repair{uint32(i), t})
 		w.known = true
 	}

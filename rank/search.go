@@ -31,7 +31,7 @@ type scratch struct {
 type cell struct {
 	typed uint32 // from words that were typed
 	added uint32 // from what was added to them
-	word  uint16 // number of the last typed word that counted, from 1
+	cover uint32 // how much of the query it answers, see weak.go
 	flags uint8
 }
 
@@ -118,9 +118,7 @@ func (x *Index) matchExact(s *scratch, text string) {
 	}
 }
 
-// score adds up the postings of the plan's terms, word by word. Each typed
-// word counts once for a document: as typed, or else by the first of what was
-// added to it.
+// score adds up the postings of the plan's terms, word by word.
 func (x *Index) score(s *scratch) {
 	p := &s.plan
 	for i := range p.terms {
@@ -147,16 +145,10 @@ func (s *scratch) closeClause() {
 
 func (x *Index) scoreAdded(s *scratch, t *term) {
 	docs, imps := x.list(t.id)
-	stamp := uint16(t.word + 1)
-	if t.why == Intent {
-		stamp = 0
-	}
 	for j, d := range docs {
 		c := s.touch(d)
-		if stamp == 0 || c.word != stamp || !x.tune.once {
-			c.added += t.weight * uint32(imps[j])
-			c.word = stamp
-		}
+		c.added += t.weight * uint32(imps[j])
+		c.cover += t.cover
 	}
 }
 
@@ -169,7 +161,7 @@ func (x *Index) scoreTyped(s *scratch, t *term, clauses bool) {
 	for j, d := range docs {
 		c := s.touch(d)
 		c.flags |= flags
-		c.word = uint16(t.word + 1)
+		c.cover += t.cover
 		w := t.weight * uint32(imps[j])
 		c.typed += w
 		if clauses {
@@ -279,6 +271,10 @@ func (x *Index) hits(s *scratch, explain bool) []Hit {
 	for i, r := range s.top {
 		h := &hits[i]
 		*h = Hit{Doc: int(r.doc), Score: float64(r.score) / unit / x.scale, Tier: r.tier()}
+		h.Weak = h.Tier != Exact && x.weak(s, r.doc)
+		if explain {
+			h.Reasons = x.explain(&s.plan, r.doc)
+		}
 	}
 	return hits
 }

@@ -12,6 +12,7 @@ type token struct {
 	start, end uint32
 	kind       kind
 	clause     uint8 // number of clause marks seen before it, saturating
+	capital    bool  // it began with a capital letter
 }
 
 // kind says how a token came about.
@@ -211,7 +212,8 @@ func (t *tokens) part(w string) {
 	letters := len(bytes.TrimRight(b, "0123456789"))
 	if letters >= 3 && letters < len(b) {
 		k := t.list[n]
-		t.list = append(t.list, token{k.start, k.start + uint32(letters), stemOf, k.clause})
+		k.end, k.kind = k.start+uint32(letters), stemOf
+		t.list = append(t.list, k)
 	}
 }
 
@@ -244,7 +246,8 @@ func (t *tokens) add(s string, k kind) {
 		i++
 	}
 	if len(t.text) > start {
-		t.list = append(t.list, token{uint32(start), uint32(len(t.text)), k, t.clause})
+		class, _ := classAt(s, 0)
+		t.list = append(t.list, token{uint32(start), uint32(len(t.text)), k, t.clause, class == upper})
 	}
 }
 

@@ -1,0 +1,102 @@
+package rank
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// MaxSuggest is how many names Suggest returns at most.
+const MaxSuggest = 50
+
+// Suggest returns the documents whose name or id is nearest to a mistyped one,
+// nearest first, at most n. It compares letters (edit distance, so that
+// crete_issue finds create_issue) and words (so that issue_create finds it
+// too), and leaves out what has little in common with the name.
+func (x *Index) Suggest(name string, n int) []int {
+	n = min(n, MaxSuggest)
+	wanted := newSuggestName(x, name)
+	if n < 1 || len(wanted.key) == 0 {
+		return nil
+	}
+	type candidate struct {
+		doc   int
+		score float64
+	}
+	var found []candidate
+	var buf []byte
+	for i := range x.docs {
+		d := &x.docs[i]
+		buf = normal(buf[:0], d.name)
+		score := likeness(wanted.key, buf)
+		if wanted.qualified {
+			buf = normal(buf[:0], d.id)
+			score = max(score, likeness(wanted.full, buf))
+		}
+		score += float64(wanted.shared[uint32(i)]) / float64(max(1, wanted.words))
+		if score >= minLikeness {
+			found = append(found, candidate{i, score})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(x.docs[a.doc].id, x.docs[b.doc].id), a.doc-b.doc)
+	})
+	out := make([]int, 0, min(n, len(found)))
+	for _, c := range found[:min(n, len(found))] {
+		out = append(out, c.doc)
+	}
+	return out
+}
+
+// minLikeness is the least a suggestion has in common with the name: half of
+// its words, or two thirds of its letters in place.
+const minLikeness = 0.5
+
+// suggestName is a mistyped name taken apart.
+type suggestName struct {
+	full, key []byte // normalised: all of it, and what follows the last colon
+	qualified bool   // it has a colon, as ids do
+	words     int
+	shared    map[uint32]int // document → words of the name that its name has
+}
+
+func newSuggestName(x *Index, name string) suggestName {
+	name = trim(clip(name, maxKey))
+	s := suggestName{full: normal(nil, name), shared: map[uint32]int{}}
+	last := name
+	if i := strings.LastIndexByte(name, ':'); i >= 0 {
+		last, s.qualified = name[i+1:], true
+	}
+	s.key = normal(nil, last)
+	var p plan
+	x.read(&p, last)
+	s.words = len(p.typed)
+	for _, t := range p.terms {
+		if t.why != Typed && t.why != Typo {
+			continue
+		}
+		docs, _ := x.list(t.id)
+		for j, d := range docs {
+			if x.postMask[int(x.starts[t.id])+j]&(1<<Name) != 0 {
+				s.shared[d]++
+			}
+		}
+	}
+	return s
+}
+
+// likeness is 1 for equal names, and falls with the edits between them to 0
+// at a third of their length.
+func likeness(a, b []byte) float64 {
+	if bytes.Equal(a, b) {
+		return 2
+	}
+	a, b = a[:min(len(a), maxToken)], b[:min(len(b), maxToken)]
+	limit := max(len(a), len(b)) / 3
+	d := distance(a, b, limit)
+	if d > limit {
+		return 0
+	}
+	return 1 - float64(d)/float64(max(len(a), len(b)))
+}
