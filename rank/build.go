@@ -3,6 +3,7 @@ package rank
 import (
 	"math"
 	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -23,12 +24,17 @@ type Index struct {
 	postMask []uint8  // fields it occurs in, bit per Field
 	scale    float64
 
+	letter     [256 + 1]uint32 // words beginning with byte c are of the terms alphabetic[letter[c]:letter[c+1]]
+	alphabetic []uint32
+
 	classOf     []uint32 // term → class
 	memberStart []uint32 // class c's terms are members[memberStart[c]:memberStart[c+1]]
 	members     []uint32
 
 	owners  ownerTable
-	scratch pool
+	scratch sync.Pool // of *scratch
+
+	clause, owner, addedCap uint32 // of tune, in 1/unit
 }
 
 type docRef struct {
@@ -66,7 +72,8 @@ func build(docs []Document, tune tuning) *Index {
 	if len(docs) > maxDocuments {
 		docs = docs[:maxDocuments]
 	}
-	x := &Index{tune: tune, terms: newTable(), words: newTable()}
+	x := &Index{tune: tune, terms: newTable(), words: newTable(),
+		clause: scaled(tune.clause), owner: scaled(tune.owner), addedCap: scaled(tune.addedCap)}
 	b := &builder{x: x, lex: words(), tune: tune, stems: map[string]uint32{}}
 	x.docs = make([]docRef, len(docs))
 	b.length = make([][NumFields]uint16, len(docs))
@@ -77,7 +84,7 @@ func build(docs []Document, tune tuning) *Index {
 	b.classes()
 	x.keys = newKeyTable(x.docs)
 	x.owners = b.owners(docs)
-	x.scratch.docs = len(docs)
+	x.byLetter()
 	return x
 }
 
@@ -300,6 +307,23 @@ func (b *builder) classes() {
 	}
 }
 
+// byLetter groups the terms by the first letter of their word, for typo repair.
+func (x *Index) byLetter() {
+	for _, w := range x.surface {
+		x.letter[int(x.words.at(w)[0])+1]++
+	}
+	for c := range 256 {
+		x.letter[c+1] += x.letter[c]
+	}
+	next := x.letter
+	x.alphabetic = make([]uint32, len(x.surface))
+	for t, w := range x.surface {
+		c := x.words.at(w)[0]
+		x.alphabetic[next[c]] = uint32(t)
+		next[c]++
+	}
+}
+
 // clip cuts s to at most n bytes at a rune boundary.
 func clip(s string, n int) string {
 	if len(s) <= n {
@@ -315,6 +339,6 @@ func clip(s string, n int) string {
 // ids and names.
 func (x *Index) Bytes() int64 {
 	return x.terms.bytes() + x.words.bytes() + x.keys.bytes() + x.owners.bytes() +
-		4*int64(cap(x.starts)+cap(x.postDoc)+cap(x.classOf)+cap(x.memberStart)+cap(x.members)+cap(x.surface)) +
+		4*int64(cap(x.starts)+cap(x.postDoc)+cap(x.classOf)+cap(x.memberStart)+cap(x.members)+cap(x.surface)+cap(x.alphabetic)+len(x.letter)) +
 		2*int64(cap(x.postImp)) + int64(cap(x.postMask)) + int64(cap(x.docs))*40
 }

@@ -120,8 +120,10 @@ type Repair struct {
 
 // Result is the answer to a query.
 type Result struct {
-	Hits    []Hit
-	Total   int  // documents that match at all
+	Hits []Hit
+	// Total is how many documents match a typed word or, where fewer than
+	// Limit do, match at all.
+	Total   int
 	Weak    bool // there are hits and all are weak
 	Repairs []Repair
 }

@@ -87,10 +87,9 @@ func (x *Index) repairTypos(p *plan) {
 // then the first of equals.
 func (x *Index) nearest(s, stem []byte) uint32 {
 	best, bestDist, bestDF := none, 3, 0
-	for t := range x.surface {
-		id := uint32(t)
-		w := x.words.at(x.surface[t])
-		if len(w) < minRepair || w[0] != s[0] {
+	for _, id := range x.alphabetic[x.letter[s[0]]:x.letter[int(s[0])+1]] {
+		w := x.words.at(x.surface[id])
+		if len(w) < minRepair {
 			continue
 		}
 		allowed := allowedEdits(min(len(s), len(w)))

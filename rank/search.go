@@ -3,36 +3,29 @@ package rank
 import (
 	"cmp"
 	"slices"
-	"sync"
 )
-
-// pool hands out scratch space, so that a search allocates little more than
-// its answer.
-type pool struct {
-	docs int
-	free sync.Pool
-}
 
 // scratch is the working memory of one search.
 type scratch struct {
 	plan    plan
 	cells   []cell
-	clause  []uint32 // the current clause's score, document by document
-	best    []uint32 // the best clause's score
-	touched []uint32
-	dirty   []uint32 // documents touched by the current clause
-	exact   []uint32
-	owners  []uint8
-	named   []uint32
+	touched []uint32 // documents whose cell is in use
+	literal int      // of them, those that match a typed word
+	owners  []uint8  // owner → words of its name that the query has
+	named   []uint32 // owners with such words
 	top     []ranked
 }
 
-// cell is what one document has collected.
+// cell is what one document has collected. It is small, and whole, so that a
+// posting touches one line of the cache.
 type cell struct {
-	typed uint32 // from words that were typed
-	added uint32 // from what was added to them
-	cover uint32 // how much of the query it answers, see weak.go
-	flags uint8
+	typed  uint32 // from words that were typed
+	added  uint32 // from what was added to them
+	cover  uint32 // how much of the query it answers, see weak.go
+	clause uint32 // from the clause number last
+	best   uint32 // from the best clause before it
+	last   uint8
+	flags  uint8
 }
 
 const (
@@ -49,13 +42,13 @@ type ranked struct {
 	score uint32
 }
 
+// take returns scratch space, used before if there is some, so that a search
+// allocates little more than its answer.
 func (x *Index) take() *scratch {
-	if s, ok := x.scratch.free.Get().(*scratch); ok {
+	if s, ok := x.scratch.Get().(*scratch); ok {
 		return s
 	}
-	n := len(x.docs)
-	return &scratch{cells: make([]cell, n), clause: make([]uint32, n), best: make([]uint32, n),
-		owners: make([]uint8, len(x.owners.size))}
+	return &scratch{cells: make([]cell, len(x.docs)), owners: make([]uint8, len(x.owners.size))}
 }
 
 // Search answers a query. It is a pure function of the index and the query,
@@ -67,14 +60,12 @@ func (x *Index) Search(q Query) Result {
 		return Result{}
 	}
 	s := x.take()
-	defer x.scratch.free.Put(s)
 	x.read(&s.plan, q.Text)
 	x.matchExact(s, trim(q.Text))
-	x.score(s)
+	x.score(s, limit)
 	x.preferOwners(s)
-	total := len(s.touched)
 	x.selectTop(s, limit)
-	r := Result{Total: total, Hits: x.hits(s, q.Explain)}
+	r := Result{Total: len(s.touched), Hits: x.hits(s, q.Explain)}
 	for _, rep := range s.plan.repairs {
 		k := s.plan.toks.list[s.plan.typed[rep.word].tok]
 		r.Repairs = append(r.Repairs, Repair{string(s.plan.toks.bytes(k)), string(x.words.at(x.surface[rep.term]))})
@@ -84,18 +75,19 @@ func (x *Index) Search(q Query) Result {
 		r.Weak = r.Weak && r.Hits[i].Weak
 	}
 	s.clear()
+	x.scratch.Put(s)
 	return r
 }
 
 // clear makes the scratch space ready for the next search.
 func (s *scratch) clear() {
 	for _, d := range s.touched {
-		s.cells[d], s.best[d] = cell{}, 0
+		s.cells[d] = cell{}
 	}
 	for _, o := range s.named {
 		s.owners[o] = 0
 	}
-	s.touched, s.named, s.top = s.touched[:0], s.named[:0], s.top[:0]
+	s.touched, s.named, s.top, s.literal = s.touched[:0], s.named[:0], s.top[:0], 0
 }
 
 func (s *scratch) touch(d uint32) *cell {
@@ -118,58 +110,56 @@ func (x *Index) matchExact(s *scratch, text string) {
 	}
 }
 
-// score adds up the postings of the plan's terms, word by word.
-func (x *Index) score(s *scratch) {
-	p := &s.plan
-	for i := range p.terms {
-		t := &p.terms[i]
-		if i > 0 && t.why == Typed && p.clauses > 1 && t.clause != p.terms[i-1].clause {
-			s.closeClause()
-		}
-		if t.why == Typed {
-			x.scoreTyped(s, t, p.clauses > 1)
-		} else {
-			x.scoreAdded(s, t)
+// score adds up the postings of the plan's terms: first what was typed, then
+// what was added. Where enough documents match a typed word, no other can be
+// in the answer, and additions are looked up for those alone.
+func (x *Index) score(s *scratch, limit int) {
+	for i := range s.plan.terms {
+		if t := &s.plan.terms[i]; t.why == Typed {
+			x.scoreTyped(s, t)
 		}
 	}
-	s.closeClause()
-}
-
-func (s *scratch) closeClause() {
-	for _, d := range s.dirty {
-		s.best[d] = max(s.best[d], s.clause[d])
-		s.clause[d] = 0
-	}
-	s.dirty = s.dirty[:0]
-}
-
-func (x *Index) scoreAdded(s *scratch, t *term) {
-	docs, imps := x.list(t.id)
-	for j, d := range docs {
-		c := s.touch(d)
-		c.added += t.weight * uint32(imps[j])
-		c.cover += t.cover
+	full := s.literal >= limit
+	for i := range s.plan.terms {
+		if t := &s.plan.terms[i]; t.why != Typed {
+			x.scoreAdded(s, t, full)
+		}
 	}
 }
 
-func (x *Index) scoreTyped(s *scratch, t *term, clauses bool) {
+func (x *Index) scoreTyped(s *scratch, t *term) {
 	flags := uint8(touchedFlag | literalFlag)
 	if t.filler {
 		flags = touchedFlag
 	}
 	docs, imps := x.list(t.id)
+	imps = imps[:len(docs)]
 	for j, d := range docs {
 		c := s.touch(d)
+		if flags&literalFlag&^c.flags != 0 {
+			s.literal++
+		}
 		c.flags |= flags
 		c.cover += t.cover
 		w := t.weight * uint32(imps[j])
 		c.typed += w
-		if clauses {
-			if s.clause[d] == 0 {
-				s.dirty = append(s.dirty, d)
-			}
-			s.clause[d] += w
+		if c.last != t.clause {
+			c.best, c.clause, c.last = max(c.best, c.clause), 0, t.clause
 		}
+		c.clause += w
+	}
+}
+
+func (x *Index) scoreAdded(s *scratch, t *term, full bool) {
+	docs, imps := x.list(t.id)
+	imps = imps[:len(docs)]
+	for j, d := range docs {
+		if full && s.cells[d].flags == 0 {
+			continue
+		}
+		c := s.touch(d)
+		c.added += t.weight * uint32(imps[j])
+		c.cover += t.cover
 	}
 }
 
@@ -198,35 +188,47 @@ func (x *Index) total(s *scratch, d uint32) uint32 {
 	c := &s.cells[d]
 	typed := c.typed
 	if s.plan.clauses > 1 {
-		typed -= uint32(x.tune.clause * float64(typed-s.best[d]))
+		typed -= share(x.clause, typed-max(c.best, c.clause))
 	}
 	if c.flags&literalFlag == 0 {
 		return typed + c.added
 	}
-	if o := x.docs[d].owner; o != none && x.owners.size[o] > 0 && s.owners[o] == x.owners.size[o] {
-		typed += uint32(x.tune.owner * float64(typed))
+	if len(s.named) > 0 && x.named(s, d) {
+		typed += share(x.owner, typed)
 	}
-	return typed + min(c.added, uint32(x.tune.addedCap*float64(typed)))
+	return typed + min(c.added, share(x.addedCap, typed))
+}
+
+// share is a part of a score, rounded down; part has 1/unit as its unit.
+func share(part, score uint32) uint32 { return uint32(uint64(part) * uint64(score) / unit) }
+
+// named reports whether the query names the document's owner.
+func (x *Index) named(s *scratch, d uint32) bool {
+	o := x.docs[d].owner
+	return o != none && x.owners.size[o] > 0 && s.owners[o] == x.owners.size[o]
 }
 
 // selectTop keeps the best documents, in order.
 func (x *Index) selectTop(s *scratch, limit int) {
 	for _, d := range s.touched {
-		r := ranked{d, s.cells[d].flags, x.total(s, d)}
-		if len(s.top) == limit && x.compare(r, s.top[0]) >= 0 {
-			continue
+		c := &s.cells[d]
+		if len(s.top) == limit && c.flags <= s.top[0].flags &&
+			uint64(c.typed)+uint64(share(x.owner, c.typed))+uint64(c.added) < uint64(s.top[0].score) {
+			continue // not even the most it could score is enough
 		}
-		if len(s.top) < limit {
+		r := ranked{d, c.flags, x.total(s, d)}
+		switch {
+		case len(s.top) < limit:
 			s.top = append(s.top, r)
 			if len(s.top) == limit {
 				for i := limit / 2; i >= 0; i-- {
 					x.sift(s.top, i)
 				}
 			}
-			continue
+		case x.compare(r, s.top[0]) < 0:
+			s.top[0] = r
+			x.sift(s.top, 0)
 		}
-		s.top[0] = r
-		x.sift(s.top, 0)
 	}
 	slices.SortFunc(s.top, x.compare)
 }

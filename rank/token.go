@@ -111,15 +111,17 @@ func runEnd(s string, i int, in func(rune) bool) int {
 }
 
 // wordEnd finds the end of the word that starts at i. An apostrophe between
-// letters belongs to the word.
+// letters belongs to the word, and so does the hyphen after a single letter
+// (e-mail, x-ray).
 func wordEnd(s string, i int) int {
+	start := i
 	for i < len(s) {
 		if c := s[i]; c < utf8.RuneSelf {
 			if wordRune(rune(c)) {
 				i++
 				continue
 			}
-			if c == '\'' && i+1 < len(s) && wordRune(rune(s[i+1])) {
+			if (c == '\'' || c == '-' && i == start+1) && i+1 < len(s) && wordRune(rune(s[i+1])) {
 				i++
 				continue
 			}
@@ -217,7 +219,7 @@ func (t *tokens) part(w string) {
 	}
 }
 
-// add appends s, lowered and without apostrophes, as one token.
+// add appends s, lowered and without apostrophes and hyphens, as one token.
 func (t *tokens) add(s string, k kind) {
 	start := len(t.text)
 	for i := 0; i < len(s) && len(t.text)-start < maxToken; {
@@ -240,7 +242,7 @@ func (t *tokens) add(s string, k kind) {
 			continue
 		case 'A' <= c && c <= 'Z':
 			t.text = append(t.text, c+'a'-'A')
-		case c != '\'':
+		case c != '\'' && c != '-':
 			t.text = append(t.text, c)
 		}
 		i++
