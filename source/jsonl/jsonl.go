@@ -11,13 +11,15 @@ package jsonl
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"os"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -77,13 +79,18 @@ func LoadFile(ctx context.Context, path string, o Options) ([]*tool.Tool, []Prob
 // of the lines, and the rest loads; the error is for input that cannot be read
 // at all, or a context that ends.
 func Load(ctx context.Context, r io.Reader, o Options) ([]*tool.Tool, []Problem, error) {
-	tools, problems, err := load(ctx, r, 0, o)
+	size := int64(0)
+	if sized, ok := r.(interface{ Len() int }); ok {
+		size = int64(sized.Len())
+	}
+	tools, problems, err := load(ctx, r, size, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read catalog: %w", err)
 	}
 	return tools, problems, nil
 }
 
+// load reads r; size, when not 0, is a hint of how long it is.
 func load(ctx context.Context, r io.Reader, size int64, o Options) ([]*tool.Tool, []Problem, error) {
 	var buf bytes.Buffer
 	if size > 0 && size <= MaxFile {
@@ -163,6 +170,9 @@ func (l *loader) tool(line []byte) (*tool.Tool, error) {
 	if len(l.tools) >= MaxTools {
 		return nil, fmt.Errorf("the file has more than %d tools; split it", MaxTools)
 	}
+	if !utf8.Valid(line) {
+		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	}
 	r := record{t: &tool.Tool{TrustSchema: l.opts.TrustSchemas}}
 	s := scanner{b: line}
 	if err := s.object(r.member); err != nil {
@@ -205,9 +215,9 @@ func (r *record) member(key, value []byte) error {
 			r.t.Description = tool.Clean(r.t.Description, MaxDescription)
 		}
 	case `"parameters"`:
-		r.t.Input = schema(value)
+		r.t.Input, err = schema(value)
 	case `"outputSchema"`:
-		r.t.Output = schema(value)
+		r.t.Output, err = schema(value)
 	}
 	if err != nil {
 		return fmt.Errorf("member %s: %w", key, err)
@@ -216,11 +226,14 @@ func (r *record) member(key, value []byte) error {
 }
 
 // schema keeps the bytes of a schema; null is none.
-func schema(value []byte) tool.Schema {
-	if string(value) == "null" {
-		return nil
+func schema(value []byte) (tool.Schema, error) {
+	switch value[0] {
+	case '{', 't', 'f': // JSON Schema knows the schemas true and false
+		return tool.RawSchema(json.RawMessage(value)), nil
+	case 'n':
+		return nil, nil
 	}
-	return tool.RawSchema(json.RawMessage(value))
+	return nil, errors.New("expected a JSON Schema, which is an object")
 }
 
 // identity reads a string that names something: cleaned, and not cut, since a
@@ -256,9 +269,8 @@ func (r *record) check() error {
 	return nil
 }
 
-// revision is a hash of the line.
+// revision is a hash of the line, so that it changes with anything in it.
 func revision(line []byte) string {
-	h := fnv.New64a()
-	_, _ = h.Write(line) // a hash never fails
-	return strconv.FormatUint(h.Sum64(), 16)
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:16])
 }

@@ -11,14 +11,14 @@ import (
 const maxDepth = 1000
 
 // A scanner checks one JSON text and cuts out the members of its top-level
-// object without building anything. It accepts exactly what RFC 8259 does, but
-// for invalid UTF-8 inside strings, which is repaired where a string is read.
+// object without building anything. It accepts what RFC 8259 does, nested at most
+// maxDepth deep.
 type scanner struct {
 	b []byte
 	i int
 }
 
-// syntaxError says what was expected at which byte.
+// errorf says what was expected at which byte.
 func (s *scanner) errorf(format string, args ...any) error {
 	return fmt.Errorf("column %d: %s", s.i+1, fmt.Sprintf(format, args...))
 }
