@@ -7,16 +7,16 @@ import (
 
 // crash explains a child that ended without a last frame. Go's runtime reports
 // exhausted memory and an overflowing stack only by exit code 2 and a text.
-func crash(code int, stderr string, l Limits) *GuestError {
-	if code == 2 {
+func crash(end ending, l Limits) *GuestError {
+	if end.code == 2 {
 		for _, sign := range []string{"out of memory", "cannot allocate memory", "SIGSEGV", "stack exceeds", "stack overflow"} {
-			if strings.Contains(stderr, sign) {
+			if strings.Contains(end.stderr, sign) {
 				return &GuestError{Kind: KindMemory, Name: "MemoryLimitError", Message: memoryText(l),
 					Hint: "work on less data at a time: filter or page with the tools' own arguments, and return only what is needed"}
 			}
 		}
 	}
-	return &GuestError{Kind: KindCrashed, Name: "RuntimeError", Message: fmt.Sprintf("the code's process ended unexpectedly (exit code %d)", code),
+	return &GuestError{Kind: KindCrashed, Name: "RuntimeError", Message: "the code's process ended unexpectedly (" + end.status + ")",
 		Hint: "the code may use too much memory or nest too deep; simplify it"}
 }
 

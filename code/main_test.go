@@ -42,16 +42,20 @@ func TestMain(m *testing.M) {
 
 func build(dir string) (string, error) {
 	path := filepath.Join(dir, "testchild")
-	cmd := exec.Command("go", "build", "-o", path, "./internal/testchild")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the child: %w: %s", err, out)
-	}
-	// The child may run as another user.
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := buildChild(path, "CGO_ENABLED=0", "./internal/testchild"); err != nil {
 		return "", err
 	}
-	return path, nil
+	// The child may run as another user.
+	return path, os.Chmod(dir, 0o755)
+}
+
+func buildChild(path, env, pkg string) error {
+	cmd := exec.Command("go", "build", "-o", path, pkg)
+	cmd.Env = append(os.Environ(), env)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the child: %w: %s", err, out)
+	}
+	return nil
 }
 
 // eachRuntime runs a test on the embedded runtime and, where there is one new

@@ -31,6 +31,7 @@ type process struct {
 	hello    wire.ReadyMessage
 	err      error            // why it ended; valid once gone is closed
 	exitCode int              // valid once gone is closed; -1 for a signal
+	waited   error            // what waiting for it gave; valid once gone is closed
 	onGone   func(p *process) // called once, before gone is closed
 
 	forgotten bool // the pool has been told; guarded by the pool's lock
@@ -101,7 +102,7 @@ func (p *process) serve() {
 
 // end records why the child is gone and tells who needs to know.
 func (p *process) end(err, waited error) {
-	p.exitCode = 0
+	p.exitCode, p.waited = 0, waited
 	if exit, ok := errors.AsType[*exec.ExitError](waited); ok {
 		p.exitCode = exit.ExitCode()
 	}
@@ -115,7 +116,7 @@ func (p *process) end(err, waited error) {
 	s := p.session
 	p.mu.Unlock()
 	if s != nil {
-		s.childGone(err, p.exitCode, p.stderr.String())
+		s.childGone(err, ending{code: p.exitCode, status: fmt.Sprint(waited), stderr: p.stderr.String()})
 	}
 	p.onGone(p)
 	close(p.gone)
@@ -205,9 +206,5 @@ func (p *process) kill() {
 
 // describe says why the child ended, for logs and errors.
 func (p *process) describe() error {
-	text := p.stderr.String()
-	if text == "" {
-		return fmt.Errorf("exit code %d: %w", p.exitCode, p.err)
-	}
-	return fmt.Errorf("exit code %d: %q: %w", p.exitCode, text, p.err)
+	return fmt.Errorf("%v: %q: %w", p.waited, p.stderr.String(), p.err)
 }

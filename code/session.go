@@ -195,8 +195,15 @@ func (s *session) stop(e *GuestError) {
 	}
 }
 
+// ending is how a child ended.
+type ending struct {
+	code   int    // its exit code, -1 for a signal
+	status string // in words, with the signal
+	stderr string
+}
+
 // childGone is told that the child ended.
-func (s *session) childGone(err error, code int, stderr string) {
+func (s *session) childGone(err error, end ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
@@ -207,8 +214,8 @@ func (s *session) childGone(err error, code int, stderr string) {
 	} else if !s.started {
 		s.restart = true
 	} else {
-		s.report.Error = crash(code, stderr, s.limits)
+		s.report.Error = crash(end, s.limits)
 	}
-	s.log("a code child ended without a result", "exit", code, "stderr", stderr, "error", err)
+	s.log("a code child ended without a result", "status", end.status, "stderr", end.stderr, "error", err)
 	s.finish()
 }

@@ -57,6 +57,7 @@ func (e *embedded) Boot(prelude string, host Host) error {
 			}
 			return v
 		}},
+		{"size", func(text string) int { return len(text) }},
 		{"strip", host.Strip},
 		{"locate", host.Locate},
 	}

@@ -7,7 +7,7 @@
   const { Script, createContext, constants } = require("node:vm");
   const { stripTypeScriptTypes } = require("node:module");
   const { exit } = process;
-  const fromText = Buffer.from, bytes = Buffer.alloc, concat = Buffer.concat;
+  const fromText = Buffer.from, bytes = Buffer.alloc, concat = Buffer.concat, byteLength = Buffer.byteLength;
 
   const READY = 16, STARTED = 17, RUN = 1, REPLY = 2, FAULT = 3, MAX = 8 << 20;
   const FILE = { filename: "<eval>" };
@@ -86,6 +86,7 @@
         return JSON.stringify({ message: String(e.message), line: 0, column: 0 });
       }
     },
+    size: (text) => byteLength(text, "utf8"),
     locate: (line, column) => line + ":" + column,
   };
   // A function of the guest's realm may throw something of the guest's: it is

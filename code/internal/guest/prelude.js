@@ -7,6 +7,7 @@
 //   compile(source) -> ""       or {message, line, column} as JSON
 //   make(source) -> value       evaluates an expression
 //   strip(source) -> json       removes TypeScript types: {code} or {message, line, column}
+//   size(text) -> the number of bytes of its UTF-8
 //   locate(line, column) -> "line:column" in the source before strip
 //
 // Functions through which guest code may be on the stack are named $bridge…,
@@ -47,7 +48,7 @@
     };
   }
   const send = guard(host.send, true), locate = guard(host.locate, true);
-  const compile = guard(host.compile), make = guard(host.make), strip = guard(host.strip);
+  const size = guard(host.size), compile = guard(host.compile), make = guard(host.make), strip = guard(host.strip);
 
   const SEARCH = 18, DESCRIBE = 19, CALL = 20, LOG = 21, RESULT = 22, FAILURE = 23;
 
@@ -69,16 +70,7 @@
   const own = (promise) => set(promise, "constructor", undefined, true);
 
   // ---- JSON that never throws for what JSON lacks ----
-  function utf8Length(text) {
-    let n = 0;
-    for (let i = 0; i < text.length; i++) {
-      const c = charCode(text, i);
-      n += c < 0x80 ? 1 : c < 0x800 ? 2 : 3; // a surrogate pair counts 6, its UTF-8 has 4: never too little
-    }
-    return n;
-  }
-
-  const fits = (text, max) => text.length * 3 <= max || (text.length <= max && utf8Length(text) <= max);
+  const fits = (text, max) => text.length * 3 <= max || (text.length <= max && size(text) <= max);
 
   // cut returns the longest beginning of text that takes at most max bytes,
   // roughly: it halves its error until it fits.
@@ -88,9 +80,9 @@
       const last = n > 0 ? charCode(text, n - 1) : 0;
       if (last >= 0xd800 && last < 0xdc00) n--; // not inside a pair
       const part = slice(text, 0, n);
-      const size = measure(part);
-      if (size <= max || n === 0) return part;
-      n = floor((n * max) / size) - 1;
+      const bytes = measure(part);
+      if (bytes <= max || n === 0) return part;
+      n = floor((n * max) / bytes) - 1;
       if (n < 0) n = 0;
     }
   }
@@ -348,12 +340,12 @@
       line += part.length > limits.log ? slice(part, 0, limits.log + 1) : part;
     }
     const left = limits.log - logged;
-    const size = utf8Length(line) + 1;
-    if (size > left) {
+    const bytes = size(line) + 1;
+    if (bytes > left) {
       logFull = true;
-      line = cut(line, left > 0 ? left - 1 : 0, utf8Length);
+      line = cut(line, left > 0 ? left - 1 : 0, size);
     }
-    logged += size;
+    logged += bytes;
     send(LOG, '{"level":"' + level + '","text":' + stringify(line) + ',"cut":' + (logFull ? "true}" : "false}"));
   }
 
@@ -512,8 +504,8 @@
       send(RESULT, '{"value":' + json + "}");
       return;
     }
-    const part = cut(json, limits.result, (s) => utf8Length($bridge_stringifyText(s)));
-    send(RESULT, '{"value":' + stringify(part) + ',"bytes":' + utf8Length(json) + "}");
+    const part = cut(json, limits.result, (s) => size($bridge_stringifyText(s)));
+    send(RESULT, '{"value":' + stringify(part) + ',"bytes":' + size(json) + "}");
   }
 
   function reportError(e) {

@@ -42,10 +42,10 @@ func Apply(o Options) ([]wire.Layer, error) {
 	if err := os.Setenv("TZ", ""); err != nil {
 		return nil, fmt.Errorf("set the time zone: %w", err)
 	}
-	time.NewTimer(time.Hour).Stop() // makes the poller's descriptors now
-	debug.SetMaxStack(maxStack)     // deep native recursion ends the child, not the machine
-	debug.SetMemoryLimit(goHeap)    // what Go itself collects; the guest's heap is outside
-	debug.SetTraceback("none")      // stderr keeps the reason, not the stacks
+	time.AfterFunc(time.Hour, func() {}).Stop() // makes the poller's descriptors now
+	debug.SetMaxStack(maxStack)                 // deep native recursion ends the child, not the machine
+	debug.SetMemoryLimit(goHeap)                // what Go itself collects; the guest's heap is outside
+	debug.SetTraceback("none")                  // stderr keeps the reason, not the stacks
 
 	layers, err := common(o)
 	if err != nil {
