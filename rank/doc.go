@@ -19,7 +19,8 @@
 //
 // 2. Weighing (build.go). While the index is built, every (term, document)
 // pair gets one number, what the document earns if the query has the term. It
-// is Okapi BM25 over weighted fields (BM25F):
+// is Okapi BM25 over weighted fields (BM25F). Description words after the first
+// sentence or so count a quarter, since caveats follow what a tool does:
 //
 //	tf    = Σ over fields  weight · occurrences / (1 - b + b · length/average)
 //	score = idf · tf · (k1 + 1) / (tf + k1)
@@ -28,14 +29,14 @@
 // so a rare term earns more than a common one, a name more than a description,
 // a short field more than a long one, and the tenth repetition nearly nothing.
 // A name earns a little extra for the share of it that is matched: for "list
-// files", list_files before list_files_of_project. With all else equal here:
+// files", list_files before list_files_of_project. Here:
 //
 //	           schedul   task
-//	cron_add     1.1      0.5
-//	task_list     -       1.1
+//	cron_add     0.94     0.45
+//	task_list     -       0.90
 //
 // 3. Adding up (plan.go, search.go). The numbers of the query's terms are
-// summed per document: cron_add 1.6, task_list 1.1, and web_search does not
+// summed per document: cron_add 1.38, task_list 0.90, and web_search does not
 // occur. A request of several clauses is also scored clause by clause, and part
 // of a document's score is its best clause's, so that a tool for one clause of
 // three is not lost. An owner that the query names lifts its documents.
