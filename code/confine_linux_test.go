@@ -212,3 +212,10 @@ func TestCgoBuildFailsClosed(t *testing.T) {
 		t.Errorf("error %v, want the lockdown's", err)
 	}
 }
+
+func leftChildren(t *testing.T) {
+	t.Helper()
+	if pids := children(t, os.Getpid()); len(pids) > 0 {
+		t.Errorf("children left: %v", pids)
+	}
+}

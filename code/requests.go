@@ -162,6 +162,9 @@ func small(details json.RawMessage) json.RawMessage {
 // answer writes a reply. The request counts as open until that is done, so that
 // a child which does not read holds back its own requests and nothing more.
 func (s *session) answer(id uint32, value json.RawMessage, err error) {
+	if s.ctx.Err() != nil {
+		return // the run is ending, and the body must not take that for a tool's answer
+	}
 	f := wire.Frame{Type: wire.Reply, ID: id, Payload: value}
 	if err == nil {
 		err = sendable(value)

@@ -7,6 +7,7 @@
 package child
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -32,7 +33,7 @@ func Main() {
 		reexec.Enable()
 		return
 	}
-	runtime.LockOSThread() // the parent-death signal and the engine belong to this thread
+	runtime.LockOSThread() // the parent-death signal belongs to a thread: the main one, which never ends
 	code, err := run(os.Args[2:])
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "toolsearch code child: %v\n", err)
@@ -57,11 +58,12 @@ func run(args []string) (int, error) {
 	if err != nil {
 		return exitRefused, fmt.Errorf("lock down: %w", err)
 	}
+	runtime.UnlockOSThread() // a locked goroutine is slower to wake
 	engine, err := newEmbedded(cfg.MemoryBytes)
 	if err != nil {
 		return exitBroken, err
 	}
-	b := &bridge{in: in, out: out}
+	b := &bridge{in: bufio.NewReader(in), out: out}
 	if err := engine.Boot(guest.Prelude, b); err != nil {
 		return exitBroken, err
 	}

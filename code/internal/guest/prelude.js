@@ -254,23 +254,32 @@
     return e;
   }
 
-  // lazy returns what a tools function gives back: a thenable that sends its
-  // request the first time somebody asks for its outcome.
-  function lazy(type, payload, bad, site) {
-    let promise = null;
-    function start() {
-      if (promise === null) {
-        promise = bad === null ? issue(type, payload, site) : own(new PromiseC((_, reject) => reject(bad)));
-      }
-      return promise;
+  // Handle is what a tools function gives back: a thenable that sends its request
+  // the first time somebody asks for its outcome.
+  class Handle {
+    #promise = null;
+    #type; #payload; #bad; #site;
+    constructor(type, payload, bad, site) {
+      this.#type = type; this.#payload = payload; this.#bad = bad; this.#site = site;
     }
-    const handle = { __proto__: null };
-    set(handle, "then", function $bridge_then(a, b) { return then(start(), a, b); }, true);
-    set(handle, "catch", function $bridge_catch(b) { return then(start(), undefined, b); }, true);
-    set(handle, "finally", function $bridge_finally(f) { return finallyOf(start(), f); }, true);
-    set(handle, "toJSON", function $bridge_notAwaited() { return "[not awaited: use await or .then]"; }, true);
-    return freeze(handle);
+    static start(handle) {
+      if (handle.#promise === null) {
+        const bad = handle.#bad;
+        handle.#promise = bad === null ? issue(handle.#type, handle.#payload, handle.#site) : own(new PromiseC((_, reject) => reject(bad)));
+        handle.#payload = "";
+      }
+      return handle.#promise;
+    }
   }
+  const start = Handle.start;
+  const handleProto = Handle.prototype;
+  deleteProperty(handleProto, "constructor");
+  Object.setPrototypeOf(handleProto, null);
+  set(handleProto, "then", function $bridge_then(a, b) { return then(start(this), a, b); }, true);
+  set(handleProto, "catch", function $bridge_catch(b) { return then(start(this), undefined, b); }, true);
+  set(handleProto, "finally", function $bridge_finally(f) { return finallyOf(start(this), f); }, true);
+  set(handleProto, "toJSON", function $bridge_notAwaited() { return "[not awaited: use await or .then]"; }, true);
+  freeze(handleProto);
 
   // request serialises at once, so that later changes to the arguments do not
   // count, and reports what cannot be sent when the request is awaited.
@@ -284,7 +293,7 @@
     } catch (e) {
       bad = e;
     }
-    return lazy(type, payload, bad, site);
+    return new Handle(type, payload, bad, site);
   }
 
   const tools = { __proto__: null };

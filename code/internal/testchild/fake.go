@@ -150,6 +150,16 @@ func (f *fake) after(how string) {
 			f.send(wire.Log, `{"level":"log","text":"`+strings.Repeat("x", 1<<20)+`"}`)
 		}
 		f.send(wire.Result, `{"value":1}`)
+	case "requests":
+		// What a body would do that makes 1,000 requests one after the other,
+		// without an engine in between: for comparison in benchmarks.
+		for range 1000 {
+			f.send(wire.Search, `["x",null]`)
+			if _, err := wire.Read(f.in, wire.MaxToChild); err != nil {
+				return
+			}
+		}
+		f.send(wire.Result, `{"value":null}`)
 	case "deaf":
 		for i := range 16 {
 			f.send(wire.Search, fmt.Sprintf(`["%d",null]`, i))
