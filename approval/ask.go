@@ -1,0 +1,207 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/policy"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+type resumeKey struct{}
+
+// Resume marks a call as the continuation of the one that asked under the id:
+// that record is asked about, if it is still pending and about this very call.
+func Resume(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, resumeKey{}, id)
+}
+
+// asking is one call for which an approval is needed.
+type asking struct {
+	gate   *Gate
+	req    call.Request
+	key    key
+	canon  json.RawMessage
+	reason string
+}
+
+// ask returns nil when the call may run.
+func (g *Gate) ask(ctx context.Context, r call.Request, p *passed, reason string) error {
+	canon, err := canonical(r.Args)
+	if err != nil {
+		e := refusal(r.Target, fmt.Sprintf("its arguments cannot be asked about: %v", err), "Mend them and call again.")
+		return e
+	}
+	a := &asking{gate: g, req: r, canon: canon, reason: reason, key: key{
+		caller: r.Origin.Caller, agent: r.Origin.Agent, session: g.session(r.Origin),
+		tool: r.Target.ID, digest: digestOf(canon), version: g.version,
+	}}
+	if p.has(a.key.digest) {
+		return nil
+	}
+	if err := a.run(ctx); err != nil {
+		return err
+	}
+	p.add(a.key.digest)
+	return nil
+}
+
+// session is what scope Session is about.
+func (g *Gate) session(o call.Origin) string {
+	switch {
+	case o.Session != "":
+		return o.Session
+	case o.Run != "":
+		return "run-" + o.Run
+	}
+	return g.own
+}
+
+func (a *asking) run(ctx context.Context) error {
+	granted, err := a.standing(ctx)
+	if err != nil {
+		return a.failed(ctx, "the approvals could not be read", err)
+	}
+	if granted {
+		return nil
+	}
+	if len(a.gate.opt.Routes) == 0 {
+		return a.nobody(ctx, "")
+	}
+	select {
+	case a.gate.waiting <- struct{}{}:
+		defer func() { <-a.gate.waiting }()
+	default:
+		return broken(a.req.Target, fmt.Sprintf("it needs an approval, and %d calls wait for one already", MaxWaiting), ErrFull)
+	}
+	rec, err := a.record(ctx)
+	if err != nil {
+		return a.failed(ctx, "it needs an approval, which could not be recorded", err)
+	}
+	release := a.gate.hold(rec)
+	continued, err := a.wait(ctx, rec)
+	if !continued {
+		release()
+	}
+	return err
+}
+
+// standing looks for an approval that was given already.
+func (a *asking) standing(ctx context.Context) (bool, error) {
+	store, now := a.gate.opt.Store, time.Now()
+	own, err := store.Find(ctx, Query{State: Approved, Caller: a.key.caller, Tool: a.key.tool})
+	if err != nil {
+		return false, err
+	}
+	wide, err := store.Find(ctx, Query{State: Approved, Scope: Pattern, Caller: a.key.caller})
+	if err != nil {
+		return false, err
+	}
+	// What is not used up comes first, so that no single use is wasted.
+	for _, list := range [][]Record{wide, own} {
+		for i := range list {
+			if r := &list[i]; a.covers(r, now) {
+				a.note(ctx, r.ID, "approved", r.DecidedBy)
+				return true, nil
+			}
+		}
+	}
+	for i := range own {
+		r := &own[i]
+		if r.State != Approved || r.Scope != Once || !a.key.same(r, now) {
+			continue
+		}
+		used, err := store.Change(ctx, r.ID, Change{From: Approved, To: Used, At: now})
+		if err != nil {
+			return false, err
+		}
+		if used {
+			a.note(ctx, r.ID, "approved", r.DecidedBy)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// covers reports whether an approval that is not used up reaches this call.
+func (a *asking) covers(r *Record, now time.Time) bool {
+	if r.State != Approved || !a.key.binds(r, now) {
+		return false
+	}
+	switch r.Scope {
+	case Session:
+		return r.Tool == a.key.tool && r.Session == a.key.session
+	case Pattern:
+		return matches(r.Pattern, a.req.Target)
+	}
+	return false
+}
+
+// exact begins a pattern that is one tool's id, letter by letter: the names of
+// MCP tools are hostile, and one may look like a pattern.
+const exact = "="
+
+// Exactly is the pattern of one tool.
+func Exactly(id tool.ID) string { return exact + string(id) }
+
+// matches reports whether a pattern of an approval is about the tool.
+func matches(pattern string, t *tool.Tool) bool {
+	if id, ok := strings.CutPrefix(pattern, exact); ok {
+		return id == string(t.ID)
+	}
+	if pattern == "" {
+		return false
+	}
+	p, err := CompilePattern(pattern)
+	return err == nil && p.Allows(t)
+}
+
+// CompilePattern checks a pattern of an approval: an entry of an allow list.
+func CompilePattern(pattern string) (*policy.Policy, error) {
+	p, _, err := policy.Compile([]policy.Layer{{
+		Scope: policy.ScopeRun, Name: "approval",
+		Rules: policy.Rules{Allow: []policy.Entry{{Pattern: pattern}}},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("read the pattern %q: %w", pattern, err)
+	}
+	return p, nil
+}
+
+// record finds the pending record of this call, or makes one.
+func (a *asking) record(ctx context.Context) (Record, error) {
+	store, now := a.gate.opt.Store, time.Now()
+	if _, err := store.Expire(ctx, now); err != nil {
+		return Record{}, err
+	}
+	pending, err := store.Find(ctx, Query{State: Pending, Caller: a.key.caller})
+	if err != nil {
+		return Record{}, err
+	}
+	resumed, _ := ctx.Value(resumeKey{}).(string)
+	mine := 0
+	for i := range pending {
+		r := &pending[i]
+		if r.State != Pending || r.Caller != a.key.caller {
+			continue
+		}
+		mine++
+		if a.key.same(r, now) && (r.ID == resumed || resumed == "" && !a.gate.holds(r.ID, now)) {
+			return *r, nil
+		}
+	}
+	if mine >= MaxPerCaller {
+		return Record{}, fmt.Errorf("%d requests of this caller: %w", mine, ErrFull)
+	}
+	rec := Record{
+		ID: newID(), Created: now, Expires: now.Add(a.gate.opt.Expiry),
+		Caller: a.key.caller, Agent: a.key.agent, Session: a.key.session, Run: a.req.Origin.Run,
+		Tool: a.key.tool, Digest: a.key.digest, Args: a.gate.shownArgs(a.canon), PolicyVersion: a.key.version,
+		State: Pending, Scope: Once, Reason: tool.Clean(a.reason, tool.MaxErrorText),
+	}
+	return rec, store.Put(ctx, rec)
+}

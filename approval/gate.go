@@ -1,0 +1,231 @@
+package approval
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Bounds and defaults.
+const (
+	DefaultExpiry  = 10 * time.Minute // of a request, and of an approval for one call
+	MinExpiry      = time.Second
+	MaxExpiry      = 24 * time.Hour
+	SessionExpiry  = 12 * time.Hour      // of an approval for a session
+	PatternExpiry  = 30 * 24 * time.Hour // of an approval for a pattern
+	MaxWaiting     = 256                 // calls of one Gate that wait at one time
+	MaxPerCaller   = 100                 // pending requests of one caller
+	MaxShownArgs   = 16 << 10
+	pollInterval   = 250 * time.Millisecond // how often a waiting call looks for an answer from elsewhere
+	recordDeadline = 10 * time.Second       // for recording what became of a cancelled call
+)
+
+// Note is what was decided about a call, for its transcript.
+type Note struct {
+	ID       string // of the record, "" when a rule decided
+	Decision string // "allowed", "approved", "denied", "expired", "pending"
+	By       string // who, or which rule
+}
+
+// Options make a Gate.
+type Options struct {
+	Rules *Rules // nil means the defaults of RuleSet
+	// PolicyVersion is the fingerprint of the policy of the run: an approval given
+	// under another one does not count.
+	PolicyVersion string
+	Store         Store   // nil keeps records in memory
+	Routes        []Route // tried in their order; none refuses whatever must be asked
+	// Expiry is how long a request stands, and how long an approval for one call
+	// may be used. Zero means DefaultExpiry; it is brought into MinExpiry…MaxExpiry.
+	Expiry time.Duration
+	// Pause stops the clock of whoever waits for the call until the function it
+	// returns is called. Nil pauses nothing.
+	Pause func(ctx context.Context) (resume func())
+	// Redact takes secrets out of the arguments before they are kept. Nil keeps
+	// them as they are.
+	Redact func(args []byte) []byte
+	// Note, when not nil, is told what was decided about each call that a rule or
+	// somebody decided.
+	Note func(ctx context.Context, n Note)
+}
+
+// Gate is the stage that asks. It is safe for concurrent use.
+type Gate struct {
+	opt     Options
+	version string
+	own     string // the session of calls that name neither session nor run
+	waiting chan struct{}
+
+	mu   sync.Mutex
+	held map[string]time.Time // records that belong to a call which asks now, until when
+}
+
+// New makes a Gate.
+func New(opt Options) (*Gate, error) {
+	if opt.Rules == nil {
+		var err error
+		if opt.Rules, _, err = Compile(RuleSet{}); err != nil {
+			return nil, fmt.Errorf("make the approval gate: %w", err)
+		}
+	}
+	for i, r := range opt.Routes {
+		if r == nil {
+			return nil, fmt.Errorf("make the approval gate: route %d is nil", i)
+		}
+	}
+	if opt.Store == nil {
+		opt.Store = &Memory{}
+	}
+	if opt.Expiry == 0 {
+		opt.Expiry = DefaultExpiry
+	}
+	opt.Expiry = min(max(opt.Expiry, MinExpiry), MaxExpiry)
+	if opt.Pause == nil {
+		opt.Pause = func(context.Context) func() { return func() {} }
+	}
+	if opt.Redact == nil {
+		opt.Redact = func(args []byte) []byte { return args }
+	}
+	if opt.Note == nil {
+		opt.Note = func(context.Context, Note) {}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", opt.PolicyVersion, opt.Rules.version))
+	return &Gate{
+		opt:     opt,
+		version: hex.EncodeToString(sum[:16]),
+		own:     "process-" + rand.Text(),
+		waiting: make(chan struct{}, MaxWaiting),
+		held:    map[string]time.Time{},
+	}, nil
+}
+
+// Stage decides by the rules, and asks where they say so.
+func (g *Gate) Stage() call.Stage {
+	return func(next call.Handler) call.Handler {
+		return func(ctx context.Context, r call.Request) (*tool.Result, error) {
+			switch action, by := g.opt.Rules.Decide(r.Target); action {
+			case RuleAllow:
+				if by != "" {
+					g.opt.Note(ctx, Note{Decision: "allowed", By: by})
+				}
+				return next(ctx, r)
+			case RuleAsk:
+				p := &passed{}
+				ctx = context.WithValue(ctx, passedKey{}, p)
+				if err := g.ask(ctx, r, p, ""); err != nil {
+					return nil, err
+				}
+				return next(ctx, r)
+			default:
+				return nil, g.forbid(ctx, r.Target, by)
+			}
+		}
+	}
+}
+
+// Recheck belongs behind the stages that may replace arguments: an approval of
+// other arguments than those that run is none, and is asked for anew.
+func (g *Gate) Recheck() call.Stage {
+	return func(next call.Handler) call.Handler {
+		return func(ctx context.Context, r call.Request) (*tool.Result, error) {
+			if p, ok := ctx.Value(passedKey{}).(*passed); ok {
+				if err := g.ask(ctx, r, p, "a hook replaced the arguments"); err != nil {
+					return nil, err
+				}
+			}
+			return next(ctx, r)
+		}
+	}
+}
+
+// AskFor asks about a call for a reason of the caller's, such as a hook's. What
+// the rules deny stays denied, and what was approved for this very call is not
+// asked about twice. The error, if any, is a *tool.Error.
+func (g *Gate) AskFor(ctx context.Context, r call.Request, reason string) error {
+	if action, by := g.opt.Rules.Decide(r.Target); action == RuleDeny {
+		return g.forbid(ctx, r.Target, by)
+	}
+	p, ok := ctx.Value(passedKey{}).(*passed)
+	if !ok {
+		p = &passed{}
+	}
+	return g.ask(ctx, r, p, reason)
+}
+
+type passedKey struct{}
+
+// passed is what was approved for one call on its way through the pipeline.
+type passed struct {
+	mu      sync.Mutex
+	digests []string // a few at most: one for each replacement of arguments
+}
+
+func (p *passed) has(digest string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.digests {
+		if d == digest {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *passed) add(digest string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.digests = append(p.digests, digest)
+}
+
+func (g *Gate) forbid(ctx context.Context, t *tool.Tool, by string) error {
+	if by == "" {
+		by = "approvals"
+	}
+	g.opt.Note(ctx, Note{Decision: "denied", By: by})
+	return refusal(t, "the rules of approval deny it", "Do not try again; use another tool or tell the user.")
+}
+
+// refusal is the one shape of a no.
+func refusal(t *tool.Tool, why, next string) *tool.Error {
+	return &tool.Error{
+		Code: tool.CodeBlocked, By: "approval",
+		Reason: fmt.Sprintf("%s was not called: %s", t.ID, why),
+		Next:   next,
+	}
+}
+
+// broken refuses because something failed.
+func broken(t *tool.Tool, what string, err error) *tool.Error {
+	e := refusal(t, what, "Ask the user to run 'toolsearch doctor', then repeat the call.")
+	if errors.Is(err, ErrFull) {
+		e.Next = "Ask the user to answer what is pending with 'toolsearch approvals list', then repeat the call."
+	}
+	e.Err = err
+	return e
+}
+
+// shownArgs is what a record keeps of the arguments: JSON, bounded.
+func (g *Gate) shownArgs(canonical json.RawMessage) json.RawMessage {
+	out := g.opt.Redact(canonical)
+	if !json.Valid(out) {
+		out = json.RawMessage(`"(the arguments could not be redacted and are not kept)"`)
+	}
+	if len(out) <= MaxShownArgs {
+		return out
+	}
+	head := tool.Clean(string(out), MaxShownArgs/2) // escapes may double it
+	short, err := tool.Encode(fmt.Sprintf("%s (%d bytes in all)", head, len(out)))
+	if err != nil { // a string always marshals
+		return json.RawMessage(`""`)
+	}
+	return short
+}

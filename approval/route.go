@@ -1,0 +1,77 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoRoute is what a Route returns that cannot reach anybody for this
+// request; the next one is tried.
+var ErrNoRoute = errors.New("nobody can be asked this way")
+
+// Route carries a request to somebody who can answer. Ask honours ctx, which
+// ends when the request expires, when the call is cancelled, and when another
+// answer comes first. An error other than ErrNoRoute refuses the call. Ask is
+// safe for concurrent use.
+type Route interface {
+	Ask(ctx context.Context, r Request) (Decision, error)
+}
+
+// RouteFunc is a Route made of a function: the callback of a program that uses
+// the library.
+type RouteFunc func(ctx context.Context, r Request) (Decision, error)
+
+// Ask calls f.
+func (f RouteFunc) Ask(ctx context.Context, r Request) (Decision, error) { return f(ctx, r) }
+
+// Elsewhere is the Route of last resort where the store can be answered by
+// another process: it tells the caller where, and to repeat the call.
+type Elsewhere struct {
+	// How says what to do to approve the request of an id. Nil names the
+	// command line.
+	How func(id string) string
+	// Wait is how long the call waits for the answer before it is told so. Zero
+	// does not wait.
+	Wait time.Duration
+}
+
+// Ask waits a while and answers Later.
+func (e Elsewhere) Ask(ctx context.Context, r Request) (Decision, error) {
+	if e.Wait > 0 {
+		timer := time.NewTimer(e.Wait)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return Decision{}, ctx.Err()
+		case <-timer.C:
+		}
+	}
+	how := e.How
+	if how == nil {
+		how = func(id string) string {
+			return fmt.Sprintf("Ask the user to run 'toolsearch approvals approve %s'", id)
+		}
+	}
+	return Decision{Answer: Later, Reason: how(r.ID)}, nil
+}
+
+func isElsewhere(r Route) bool {
+	switch r.(type) {
+	case Elsewhere, *Elsewhere:
+		return true
+	}
+	return false
+}
+
+// askRoutes tries the routes in their order.
+func askRoutes(ctx context.Context, routes []Route, r Request) (Decision, error) {
+	for _, route := range routes {
+		d, err := route.Ask(ctx, r)
+		if err == nil || !errors.Is(err, ErrNoRoute) {
+			return d, err
+		}
+	}
+	return Decision{}, ErrNoRoute
+}
