@@ -28,6 +28,7 @@ type MCP struct {
 	surface *surface.Surface
 	server  *mcp.Server
 	ready   func(context.Context)
+	elicit  *Elicitation
 }
 
 // Options makes an MCP server.
@@ -38,12 +39,15 @@ type Options struct {
 	// Ready, when not nil, is called before the first list and before each
 	// search: it may wait a moment for sources that never answered yet.
 	Ready func(context.Context)
+	// Elicitation, when not nil, is told of each call, so that it can ask the
+	// client that made it. It belongs into the routes of the approval gate.
+	Elicitation *Elicitation
 }
 
 // NewMCP makes a server. Its own few tools are answered by middleware, so that
 // schemas and results pass through byte for byte.
 func NewMCP(opt Options) *MCP {
-	m := &MCP{surface: opt.Surface, ready: opt.Ready}
+	m := &MCP{surface: opt.Surface, ready: opt.Ready, elicit: opt.Elicitation}
 	if m.ready == nil {
 		m.ready = func(context.Context) {}
 	}
@@ -134,10 +138,14 @@ func (m *MCP) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, e
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call: params are missing"}
 	}
 	m.ready(ctx)
-	res, err := m.surface.Call(ctx, req.Params.Name, surface.Request{
-		Args:     req.Params.Arguments,
-		Progress: m.progress(ctx, req),
+	return m.elicit.serve(ctx, req, m.progress(ctx, req), func(ctx context.Context, progress func(tool.Progress)) (mcp.Result, error) {
+		return m.answer(ctx, req, progress)
 	})
+}
+
+// answer runs the call and puts its result into the protocol's form.
+func (m *MCP) answer(ctx context.Context, req *mcp.CallToolRequest, progress func(tool.Progress)) (mcp.Result, error) {
+	res, err := m.surface.Call(ctx, req.Params.Name, surface.Request{Args: req.Params.Arguments, Progress: progress})
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %v", tool.Clean(req.Params.Name, 200), err)}
 	}
