@@ -27,6 +27,7 @@ import (
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/code"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/rank"
 	"github.com/toolsearch/toolsearch/schema"
@@ -56,6 +57,10 @@ type Options struct {
 	// not exist. Nil keeps all.
 	Keep   func(*tool.Tool) bool
 	Logger *slog.Logger
+	// Code configures mode Code. It needs a main function that begins with
+	// child.Main, of package code/child; without it, or where no isolated runtime
+	// can start, the mode becomes Tools, and Warnings says why.
+	Code code.Options
 }
 
 // Toolset is a running set of tools. It is safe for concurrent use.
@@ -67,6 +72,8 @@ type Toolset struct {
 	stop     context.CancelFunc
 	done     chan struct{}
 	logger   *slog.Logger
+	runner   *code.Runner // nil unless the mode is Code
+	warnings []string
 }
 
 // New starts the servers in parallel and returns at once: their last known
@@ -94,33 +101,39 @@ func New(ctx context.Context, opt Options) (*Toolset, error) {
 		return nil, fmt.Errorf("make a toolset: %w", err)
 	}
 	schemas := schema.NewCache(compiledSchemas)
-	t := &Toolset{
-		servers: servers,
-		planner: turn.NewPlanner(turn.Config{
-			Mode:    opt.Mode,
-			Policy:  opt.Policy,
-			Keep:    opt.Keep,
-			Sources: []turn.Source{turn.Fixed(opt.Tools), turn.Servers(servers)},
-			Logger:  opt.Logger,
-		}),
-		pipeline: call.New(
-			call.Allowed(func(t *tool.Tool) bool { return opt.Policy.Allows(t) && (opt.Keep == nil || opt.Keep(t)) }),
-			call.OnlyNamed(opt.Policy.Named),
-			call.ValidateOutput(schemas),
-			call.ValidateInput(schemas),
-		),
-		done:   make(chan struct{}),
-		logger: opt.Logger,
+	t := &Toolset{logger: opt.Logger, done: make(chan struct{}), servers: servers}
+	var runner surface.CodeRunner // stays a nil interface without a runtime
+	if opt.Mode == surface.Code {
+		// Before the catalog is split: never direct exposure for want of a runtime.
+		if t.runner, err = code.New(ctx, opt.Code); err != nil {
+			opt.Mode = surface.Tools
+			t.warnings = append(t.warnings, fmt.Sprintf("mode \"code\" acts as \"tools\": %v", err))
+		} else {
+			runner = t.runner
+		}
 	}
+	t.planner = turn.NewPlanner(turn.Config{
+		Mode:    opt.Mode,
+		Policy:  opt.Policy,
+		Keep:    opt.Keep,
+		Sources: []turn.Source{turn.Fixed(opt.Tools), turn.Servers(servers)},
+		Logger:  opt.Logger,
+	})
+	t.pipeline = call.New(
+		call.Allowed(func(t *tool.Tool) bool { return opt.Policy.Allows(t) && (opt.Keep == nil || opt.Keep(t)) }),
+		call.OnlyNamed(opt.Policy.Named),
+		call.ValidateOutput(schemas),
+		call.ValidateInput(schemas),
+	)
 	t.surface, err = surface.New(surface.Config{
-		Limits: opt.Limits, View: t.planner.View, Pipeline: t.pipeline, Schemas: schemas,
+		Limits: opt.Limits, View: t.planner.View, Pipeline: t.pipeline, Schemas: schemas, Code: runner,
 	})
 	if err != nil {
-		return nil, errors.Join(err, servers.Close())
+		return nil, errors.Join(err, t.closeParts())
 	}
 	servers.Start(ctx)
 	if _, err := t.planner.Refresh(); err != nil {
-		return nil, errors.Join(err, servers.Close())
+		return nil, errors.Join(err, t.closeParts())
 	}
 	var run context.Context
 	run, t.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -131,11 +144,41 @@ func New(ctx context.Context, opt Options) (*Toolset, error) {
 	return t, nil
 }
 
-// Close stops the servers, their children with them, and waits for both.
+// Close stops the servers and the code runtime, their children with them, and
+// waits until all are gone.
 func (t *Toolset) Close() error {
 	t.stop()
 	<-t.done
-	return t.servers.Close()
+	return t.closeParts()
+}
+
+func (t *Toolset) closeParts() error {
+	err := t.servers.Close()
+	if t.runner != nil {
+		err = errors.Join(err, t.runner.Close())
+	}
+	return err
+}
+
+// Warnings says what is not as the options asked.
+func (t *Toolset) Warnings() []string { return t.warnings }
+
+// CodeLayers says how the bodies of mode Code are confined; nil in other modes.
+func (t *Toolset) CodeLayers() []code.Layer {
+	if t.runner == nil {
+		return nil
+	}
+	return t.runner.Layers()
+}
+
+// RunCode runs a JavaScript body against the current catalog. It needs mode
+// Code. The blocks are those that the returned value holds.
+func (t *Toolset) RunCode(ctx context.Context, body string) (*surface.CodeAnswer, []tool.Content, error) {
+	c, err := t.Catalog(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.surface.RunCode(ctx, c, body, nil)
 }
 
 // Wait waits until every server is connected or has failed, and then plans

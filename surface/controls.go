@@ -81,6 +81,9 @@ func (s *Surface) define(name string) Definition {
 	case ToolCall:
 		d.Title = "Call a tool"
 		d.Parameters = json.RawMessage(callParameters)
+	case ToolSearchCode:
+		d.Title = "Find and run tools with code"
+		d.Parameters = json.RawMessage(codeParameters)
 	}
 	return d
 }

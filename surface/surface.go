@@ -23,6 +23,7 @@ type Mode string
 const (
 	Off   Mode = "off"   // every allowed tool, no control
 	Tools Mode = "tools" // tool_search, tool_describe, tool_call
+	Code  Mode = "code"  // tool_search_code
 )
 
 // View is what a model sees at one moment. It is immutable; a change of the
@@ -40,6 +41,7 @@ type Surface struct {
 	view     func() *View
 	pipeline *call.Pipeline
 	schemas  *schema.Cache
+	code     CodeRunner
 	counts   counters
 }
 
@@ -49,6 +51,7 @@ type Config struct {
 	View     func() *View // the current view; nil when the run is over
 	Pipeline *call.Pipeline
 	Schemas  *schema.Cache
+	Code     CodeRunner // runs the bodies of mode Code; nil when there is none
 }
 
 // New makes a Surface.
@@ -59,7 +62,7 @@ func New(c Config) (*Surface, error) {
 	if c.Limits.Default < 1 || c.Limits.Max < c.Limits.Default {
 		return nil, fmt.Errorf("make a surface: search limits %d (default) and %d (most) do not fit", c.Limits.Default, c.Limits.Max)
 	}
-	return &Surface{limits: c.Limits, view: c.View, pipeline: c.Pipeline, schemas: c.Schemas}, nil
+	return &Surface{limits: c.Limits, view: c.View, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
 }
 
 type counters struct{ searches, describes, calls, emptySearches atomic.Int64 }
@@ -89,8 +92,11 @@ func (s *Surface) Telemetry() Telemetry {
 
 // controls lists the controls of a mode, in the order a model sees them.
 func controls(m Mode) []string {
-	if m == Tools {
+	switch m {
+	case Tools:
 		return []string{ToolSearch, ToolDescribe, ToolCall}
+	case Code:
+		return []string{ToolSearchCode}
 	}
 	return nil
 }
@@ -177,6 +183,8 @@ func (s *Surface) control(ctx context.Context, c *catalog.Catalog, name string, 
 		return s.describe(c, r.Args)
 	case ToolCall:
 		return s.call(ctx, c, r)
+	case ToolSearchCode:
+		return s.runCode(ctx, c, r)
 	}
 	return nil, &tool.Error{Code: tool.CodeUnknownTool, Reason: fmt.Sprintf("no control is named %q", tool.Clean(name, 100))}
 }
@@ -198,11 +206,7 @@ func (s *Surface) search(c *catalog.Catalog, args json.RawMessage) (*tool.Result
 		}
 		return &tool.Result{Content: s.notes(c, raw, false), Details: raw}, nil
 	}
-	s.counts.searches.Add(1)
-	found := c.Search(rank.Query{Text: req.query, Limit: req.limit})
-	if len(found.Hits) == 0 {
-		s.counts.emptySearches.Add(1)
-	}
+	found := s.find(c, rank.Query{Text: req.query, Limit: req.limit})
 	hits, err := catalog.MarshalHits(found.Hits)
 	if err != nil {
 		return nil, err
@@ -218,6 +222,16 @@ func (s *Surface) search(c *catalog.Catalog, args json.RawMessage) (*tool.Result
 		return nil, err
 	}
 	return &tool.Result{Content: s.notes(c, hits, found.Weak), Details: details}, nil
+}
+
+// find runs one search and counts it.
+func (s *Surface) find(c *catalog.Catalog, q rank.Query) catalog.Results {
+	s.counts.searches.Add(1)
+	found := c.Search(q)
+	if len(found.Hits) == 0 {
+		s.counts.emptySearches.Add(1)
+	}
+	return found
 }
 
 // notes puts what a model should know of an answer into blocks after it, so

@@ -5,10 +5,11 @@ package main
 import (
 	"os"
 
+	"github.com/toolsearch/toolsearch/code/child"
 	"github.com/toolsearch/toolsearch/internal/cli"
 )
 
 func main() {
-
+	child.Main() // a re-executed child of code mode does not return from here
 	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

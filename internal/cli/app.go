@@ -30,6 +30,9 @@ type app struct {
 	catalogFile  string // --catalog
 	trustSchemas bool   // --trust-schemas
 	agent        string // --agent
+
+	// codeExecutable is the binary that code mode re-executes; "" is this one.
+	codeExecutable string
 }
 
 // catalogFlags adds the flags of every verb that reads tools.
@@ -121,8 +124,9 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
 
 // openOptions say how the configured sources are opened.
 type openOptions struct {
-	core bool // whether core tools are on when the configuration does not say
-	wait bool // for every server, showing progress
+	core bool         // whether core tools are on when the configuration does not say
+	wait bool         // for every server, showing progress
+	mode surface.Mode // overrides the configuration's when not ""
 }
 
 // toolset is a running Toolset and what closes with it.
@@ -146,6 +150,9 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	}
 	ts := cfg.ToolSearchFor(a.agent)
 	mode, modeWarnings := effectiveMode(ts)
+	if opt.mode != "" {
+		mode, modeWarnings = opt.mode, nil
+	}
 	pol, policyWarnings, err := newPolicy(cfg, a.agent)
 	if err != nil {
 		return nil, err
@@ -176,6 +183,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		Limits: catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
 		Policy: pol,
 		Keep:   keep,
+		Code:   a.codeOptions(ts),
 		Logger: a.logger(),
 	})
 	if err != nil {
@@ -188,6 +196,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		}
 		closeCore()
 	}
+	set.warnings = append(set.warnings, set.Warnings()...)
 	for _, w := range set.warnings {
 		fmt.Fprintf(a.std.err, "warning: %s\n", w)
 	}
@@ -200,12 +209,14 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	return set, nil
 }
 
-// effectiveMode is the mode that this build can serve.
+// effectiveMode is the mode that this build serves for a configured one.
 func effectiveMode(ts config.ToolSearch) (surface.Mode, []string) {
-	if !ts.Enabled {
+	switch {
+	case !ts.Enabled:
 		return surface.Off, nil
-	}
-	if ts.Mode == config.ModeTools {
+	case ts.Mode == config.ModeCode:
+		return surface.Code, nil
+	case ts.Mode == config.ModeTools:
 		return surface.Tools, nil
 	}
 	return surface.Tools, []string{fmt.Sprintf("tools.toolSearch.mode %q acts as \"tools\" here", ts.Mode)}

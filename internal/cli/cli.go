@@ -28,6 +28,10 @@ const (
 	ExitUnavailable = 4 // a source
 )
 
+// codeExecutableEnv names another binary for code mode's children: a build with
+// cgo, such as one with the race detector, cannot confine itself.
+const codeExecutableEnv = "TOOLSEARCH_CODE_EXECUTABLE"
+
 // Main runs the command line and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -108,7 +112,7 @@ func printError(s *streams, err error) {
 }
 
 func newRoot(std *streams) *cobra.Command {
-	app := &app{std: std}
+	app := &app{std: std, codeExecutable: os.Getenv(codeExecutableEnv)}
 	root := &cobra.Command{
 		Use:   "toolsearch",
 		Short: "Any number of tools for any agent, for the price of three",
@@ -129,8 +133,8 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by policy or approval,
 	root.PersistentFlags().StringVar(&app.configPath, "config", "", "configuration file (default: $TOOLSEARCH_CONFIG, ./toolsearch.json5, then the user's config folder)")
 	root.PersistentFlags().BoolVarP(&app.verbose, "verbose", "v", false, "log to stderr what is going on")
 	root.AddCommand(
-		newSearch(app), newDescribe(app), newCall(app), newPlan(app), newServers(app),
-		newMCP(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
+		newSearch(app), newDescribe(app), newCall(app), newCode(app), newPlan(app), newServers(app),
+		newMCP(app), newSessions(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
 	)
 	for _, c := range root.Commands() {
 		wrapArgs(c)

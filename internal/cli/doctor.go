@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsearch/toolsearch/code"
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/source/mcp"
 )
@@ -66,7 +67,30 @@ func diagnose(ctx context.Context, app *app) []check {
 	for _, st := range set.Status() {
 		checks = append(checks, checkServer(st))
 	}
+	checks = append(checks, checkCodeMode(ctx, app, set)...)
 	return append(checks, checkPlan(set))
+}
+
+// checkCodeMode starts an isolated runtime and lists how it is confined.
+func checkCodeMode(ctx context.Context, app *app, set *toolset) []check {
+	needed := set.search.Enabled && set.search.Mode == config.ModeCode
+	runner, err := code.New(ctx, app.codeOptions(set.search))
+	if err != nil {
+		return []check{{Name: "code mode", OK: !needed, Detail: err.Error(), Hint: "mode \"tools\" is used instead"}}
+	}
+	defer runner.Close()
+	checks := []check{{Name: "code mode", OK: true, Detail: "runs " + runner.Engine()}}
+	for _, l := range runner.Layers() {
+		state := "on"
+		if !l.On {
+			state = "missing"
+		}
+		if l.Why != "" {
+			state += ": " + l.Why
+		}
+		checks = append(checks, check{Name: "code mode layer " + l.Name, OK: true, Detail: state})
+	}
+	return checks
 }
 
 func checkConfig(ctx context.Context, app *app) check {
