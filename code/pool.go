@@ -7,7 +7,10 @@ import (
 	"time"
 )
 
-const maxBackoff = 30 * time.Second
+const (
+	refillDelay = 10 * time.Millisecond
+	maxBackoff  = 30 * time.Second
+)
 
 // pool keeps children waiting. It owns every child of a runner until the child
 // is gone.
@@ -88,6 +91,7 @@ func (p *pool) keep(c *process) {
 	defer p.mu.Unlock()
 	if _, alive := p.all[c]; alive && !p.closed {
 		p.idle = append(p.idle, c)
+		p.fill()
 	}
 }
 
@@ -106,23 +110,23 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	return p.start(ctx)
 }
 
-// fill starts what is missing, in the background. After failures it waits,
-// each time longer. The lock is held.
+// fill starts what is missing, in the background and a moment later, so that
+// the run that took a child goes first. After failures it waits longer each
+// time. The lock is held.
 func (p *pool) fill() {
 	if p.closed || p.retry != nil {
 		return
 	}
+	wait := refillDelay
 	if p.failures > 0 {
-		wait := min(time.Second<<min(p.failures-1, 8), maxBackoff)
-		p.retry = time.AfterFunc(wait, func() {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.retry = nil
-			p.launchMissing()
-		})
-		return
+		wait = min(time.Second<<min(p.failures-1, 8), maxBackoff)
 	}
-	p.launchMissing()
+	p.retry = time.AfterFunc(wait, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.retry = nil
+		p.launchMissing()
+	})
 }
 
 func (p *pool) launchMissing() {
