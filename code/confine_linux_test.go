@@ -42,6 +42,28 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// TestLayers checks what a child reports of itself as it is shipped, where a
+// forbidden call fails and the self-test is made.
+func TestLayers(t *testing.T) {
+	t.Setenv(code.SeccompEnv, "")
+	eachRuntime(t, func(t *testing.T, o code.Options) {
+		r := newRunner(t, o)
+		on := make(map[string]bool)
+		for _, l := range r.Layers() {
+			on[l.Name] = l.On
+			t.Logf("%s %v: %s", l.Name, l.On, l.Why)
+		}
+		for _, name := range []string{"process", "limits", "no-new-privileges", "seccomp", "self-test"} {
+			if !on[name] {
+				t.Errorf("layer %s is off", name)
+			}
+		}
+		if report := run(t, r, "return new Date(0).getTimezoneOffset()", &host{}); string(report.Value) != "0" {
+			t.Errorf("value %s, error %v", report.Value, report.Error)
+		}
+	})
+}
+
 // children returns the numbers of this process's own children that a runner
 // started.
 func children(t testing.TB, parent int) []int {

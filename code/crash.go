@@ -16,6 +16,10 @@ func crash(end ending, l Limits) *GuestError {
 			}
 		}
 	}
+	if end.code == -1 { // a signal: the kernel's answer to CPU time or memory used up
+		return &GuestError{Kind: KindCrashed, Name: "RuntimeError", Message: "the system ended the code's process (" + end.status + "): it used up its CPU time or memory",
+			Hint: "do less work or hold less data in one run"}
+	}
 	return &GuestError{Kind: KindCrashed, Name: "RuntimeError", Message: "the code's process ended unexpectedly (" + end.status + ")",
 		Hint: "the code may use too much memory or nest too deep; simplify it"}
 }

@@ -45,5 +45,11 @@
 // an error (QuickJS points at the call's parenthesis or operator, V8 at the
 // name); Intl and Temporal, which only node has; TypeScript, where node erases
 // types and the embedded runtime also compiles enums and the like; memory, where
-// node needs far more than its heap limit; and the confinement, see [Runner.Layers].
+// node needs far more than its heap limit; a dynamic import, which the embedded
+// runtime rejects and node leaves unsettled; a body that puts setters of indices on
+// Array.prototype, which the embedded runtime's own JSON.stringify runs; and the
+// confinement, see [Runner.Layers].
+//
+// Logs and values are the body's own words: whoever shows them on a terminal
+// cleans them. The texts of a [GuestError] are clean and bounded.
 package code

@@ -6,3 +6,9 @@ func (r *Runner) Idle() int {
 	defer r.pool.mu.Unlock()
 	return len(r.pool.idle)
 }
+
+// Unfence and Explain are what Run does with text it does not evaluate.
+var (
+	Unfence = unfence
+	Explain = explain
+)

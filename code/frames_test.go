@@ -55,7 +55,7 @@ func TestHostileChild(t *testing.T) {
 		{"big-result", code.KindCrashed, "at most"},
 		{"empty-result", code.KindCrashed, "not valid"},
 		{"bad-level", code.KindCrashed, "level"},
-		{"big-log", "", ""},
+		{"big-log", code.KindCrashed, "after it was full"},
 		{"spills", code.KindCrashed, "exit status 7"},
 		{"memory", code.KindMemory, "memory limit"},
 	}

@@ -84,6 +84,22 @@ var hostileCases = []struct {
 	{"names of other environments", `return ["require", "process", "fetch", "WebAssembly", "setTimeout", "Atomics", "SharedArrayBuffer", "queueMicrotask", "std", "os", "scriptArgs", "print", "module", "gc", "Worker", "Deno"].filter(n => n in globalThis)`, nil, `[]`},
 	{"the realm of errors from inside", `try { null.x } catch (e) { return e.constructor === TypeError && e.constructor.constructor === Function }`, nil, `true`},
 	{"stack formatter", `Error.prepareStackTrace = (e, s) => s; const s = new Error("x").stack; return [typeof s, /node:|\/internal|\.go|\/work|\/tmp/.test(s)]`, nil, `["string",false]`},
+	{"the realm of what import gives", `const p = import("fs"); p.catch(() => {}); const F = p.constructor.constructor; try { return typeof F("return process")() } catch (e) { return [e.name, e.constructor === EvalError, p.constructor === Promise] }`, nil, `["EvalError",true,true]`},
+	{"a thenable that resolves to itself", `const t = {then(r) { r(t) }}; return t`, loops, ""},
+	{"nothing of the bridge's inside is reachable", `const found = new Set(), seen = new Set();
+		(function walk(o, depth) {
+			if (depth > 8 || o === null || (typeof o !== "object" && typeof o !== "function") || seen.has(o)) return;
+			seen.add(o);
+			if (typeof o === "function" && /^.bridge/.test(o.name)) found.add(o.name.slice(8));
+			walk(Object.getPrototypeOf(o), depth + 1);
+			for (const k of Reflect.ownKeys(o)) {
+				let d; try { d = Reflect.getOwnPropertyDescriptor(o, k) } catch { continue }
+				for (const f of ["value", "get", "set"]) if (d && d[f] != null) walk(d[f], depth + 1);
+			}
+		})([globalThis, openclaw, console, openclaw.tools.search("x"), async function () {}, function* () {}, async function* () {}], 0);
+		found.delete("formatStack");
+		return [...found].sort()`, nil, `["call","catch","consoleError","consoleLog","consoleWarn","describe","finally","notAwaited","refuse","search","then"]`},
+	{"a proxy behind the global object", `Object.setPrototypeOf(globalThis, new Proxy({}, {get() { throw 1 }, has() { return true }})); await openclaw.tools.search("x"); return 1`, nil, `1`},
 	{"the caller of the body", `function f() { return f.caller } try { const c = f(); return c === null || c === undefined || typeof c === "function" && !String(c).includes("$bri" + "dge_") } catch { return true }`, nil, `true`},
 	{"arguments.callee", `try { return typeof arguments.callee.caller } catch (e) { return "object" }`, nil, `"object"`},
 	{"error stack shows no host path", `try { null.x } catch (e) { return /\/|\.js|\.go|node:/.test(e.stack) }`, nil, `false`},

@@ -29,6 +29,7 @@ type session struct {
 	sealed     bool // the report has been taken
 	report     Report
 	logBytes   int
+	logsFull   bool
 	requests   int // of all kinds
 	unanswered int // requests whose reply has not begun to be written
 	open       int // requests whose reply has not been written
@@ -128,16 +129,19 @@ func (s *session) addLog(payload []byte) error {
 	if m.Level != "log" && m.Level != "warn" && m.Level != "error" {
 		return &violation{"its log line has no known level"}
 	}
+	if s.logsFull {
+		return &violation{"it logs on after it was full"}
+	}
 	left := s.limits.LogBytes - s.logBytes
 	if left <= 0 {
-		s.report.Truncated.Logs = true
+		s.logsFull, s.report.Truncated.Logs = true, true
 		return nil
 	}
 	if len(m.Text) > left {
 		m.Text, m.Cut = tool.Clean(m.Text, left), true
 	}
 	s.logBytes += len(m.Text) + 1
-	s.report.Truncated.Logs = s.report.Truncated.Logs || m.Cut
+	s.logsFull, s.report.Truncated.Logs = m.Cut, m.Cut
 	s.report.Logs = append(s.report.Logs, Log{Level: m.Level, Text: m.Text})
 	return nil
 }
