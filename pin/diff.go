@@ -144,15 +144,29 @@ func (w *diffWriter) member(m pair) {
 		// The texts read alike, so what differs is how a string is written.
 		steps = []step{{'-', string(m.old)}, {'+', string(m.new)}}
 	}
+	near := nearChanges(steps)
 	for i, s := range steps {
-		near := steps[max(0, i-diffContext):min(len(steps), i+diffContext+1)]
 		switch {
-		case slices.ContainsFunc(near, func(s step) bool { return s.mark != ' ' }):
+		case near[i]:
 			w.line("  "+string(s.mark)+" ", s.text)
-		case i == 0 || slices.ContainsFunc(steps[max(0, i-1-diffContext):i+diffContext], func(s step) bool { return s.mark != ' ' }):
+		case i == 0 || near[i-1]:
 			w.line("    ", "...")
 		}
 	}
+}
+
+// nearChanges marks the steps that are a change or stand close to one.
+func nearChanges(steps []step) []bool {
+	near := make([]bool, len(steps))
+	for i, s := range steps {
+		if s.mark == ' ' {
+			continue
+		}
+		for k := max(0, i-diffContext); k < min(len(steps), i+diffContext+1); k++ {
+			near[k] = true
+		}
+	}
+	return near
 }
 
 // step is one line of an alignment: ' ' in both texts, '-' in the old, '+' in the

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package hook
+
+// waitUnreaped cannot be done here with what the standard library offers.
+func waitUnreaped(int) bool { return false }
