@@ -66,13 +66,6 @@ func TestHostileChild(t *testing.T) {
 			if c.kind == code.KindTimeout {
 				limits.Timeout = 300 * time.Millisecond
 			}
-			if c.how == "early" {
-				// It breaks the protocol while it waits, so that it never gets a run.
-				_, err := code.New(t.Context(), code.Options{Executable: impostor(t, "fake-early"), Warm: -1, Limits: limits})
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
 			r := newRunner(t, code.Options{Executable: impostor(t, "fake-"+c.how), Warm: -1, Limits: limits})
 			var called atomic.Bool
 			report, err := r.Run(t.Context(), "return 1", &host{call: func(ctx context.Context, _ string, _ json.RawMessage) (code.CallReply, error) {
