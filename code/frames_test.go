@@ -63,7 +63,7 @@ func TestHostileChild(t *testing.T) {
 		t.Run(c.how, func(t *testing.T) {
 			t.Parallel()
 			limits := code.Limits{}
-			if c.kind == code.KindTimeout {
+			if c.kind == code.KindTimeout || c.how == "early" {
 				limits.Timeout = 300 * time.Millisecond
 			}
 			r := newRunner(t, code.Options{Executable: impostor(t, "fake-"+c.how), Warm: -1, Limits: limits})

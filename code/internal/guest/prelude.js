@@ -235,17 +235,6 @@
     }
   }
 
-  function issue(type, payload, site) {
-    return own(new PromiseC((resolve, reject) => {
-      if (++made > limits.calls) {
-        reject(failure("the limit of " + limits.calls + " tool requests in one run is used up", "limit_exhausted", undefined, site));
-        return;
-      }
-      waiting[tail++] = { __proto__: null, type, payload, resolve, reject, site };
-      pump();
-    }));
-  }
-
   function failure(message, code, details, site) {
     const e = new ErrorC(message);
     if (code !== undefined) set(e, "code", code);
@@ -254,30 +243,74 @@
     return e;
   }
 
-  // Handle is what a tools function gives back: a thenable that sends its request
-  // the first time somebody asks for its outcome.
-  class Handle {
-    #promise = null;
-    #type; #payload; #bad; #site;
-    constructor(type, payload, bad, site) {
-      this.#type = type; this.#payload = payload; this.#bad = bad; this.#site = site;
+  // settle gives an outcome to one who waits for it, as a promise would.
+  function $bridge_settle(waiter, ok, value) {
+    const f = ok ? waiter.ok : waiter.bad;
+    if (typeof f !== "function") {
+      if (ok) waiter.resolve(value);
+      else waiter.reject(value);
+      return;
     }
-    static start(handle) {
-      if (handle.#promise === null) {
-        const bad = handle.#bad;
-        handle.#promise = bad === null ? issue(handle.#type, handle.#payload, handle.#site) : own(new PromiseC((_, reject) => reject(bad)));
-        handle.#payload = "";
-      }
-      return handle.#promise;
+    try {
+      waiter.resolve(f(value));
+    } catch (e) {
+      waiter.reject(e);
     }
   }
-  const start = Handle.start;
+
+  const NEW = 0, OPEN = 1, DONE = 2;
+  const ready = own(new PromiseC((resolve) => resolve()));
+
+  // Handle is what a tools function gives back: a thenable that sends its request
+  // the first time somebody asks for its outcome. It keeps who waits itself,
+  // since a promise of its own would double the cost of a request.
+  class Handle {
+    #state = NEW;
+    #type; #payload; #site;
+    #ok = false; #value;
+    #waiters = { __proto__: null }; #n = 0;
+
+    constructor(type, payload, bad, site) {
+      this.#type = type; this.#payload = payload; this.#site = site;
+      if (bad !== null) { this.#state = DONE; this.#value = bad; }
+    }
+
+    static wait(handle, ok, bad) {
+      if (handle.#state === NEW) handle.#send();
+      return new PromiseC((resolve, reject) => {
+        const waiter = { __proto__: null, ok, bad, resolve, reject };
+        if (handle.#state === OPEN) handle.#waiters[handle.#n++] = waiter;
+        else then(ready, function $bridge_late() { $bridge_settle(waiter, handle.#ok, handle.#value); });
+      });
+    }
+
+    #send() {
+      const site = this.#site;
+      if (++made > limits.calls) {
+        this.#state = DONE;
+        this.#value = failure("the limit of " + limits.calls + " tool requests in one run is used up", "limit_exhausted", undefined, site);
+        return;
+      }
+      this.#state = OPEN;
+      waiting[tail++] = { __proto__: null, type: this.#type, payload: this.#payload, site, handle: this };
+      this.#payload = "";
+      pump();
+    }
+
+    static done(handle, ok, value) {
+      handle.#state = DONE;
+      handle.#ok = ok;
+      handle.#value = value;
+      for (let i = 0; i < handle.#n; i++) $bridge_settle(handle.#waiters[i], ok, value);
+    }
+  }
+  const wait = Handle.wait, done = Handle.done;
   const handleProto = Handle.prototype;
   deleteProperty(handleProto, "constructor");
   Object.setPrototypeOf(handleProto, null);
-  set(handleProto, "then", function $bridge_then(a, b) { return then(start(this), a, b); }, true);
-  set(handleProto, "catch", function $bridge_catch(b) { return then(start(this), undefined, b); }, true);
-  set(handleProto, "finally", function $bridge_finally(f) { return finallyOf(start(this), f); }, true);
+  set(handleProto, "then", function $bridge_then(ok, bad) { return wait(this, ok, bad); }, true);
+  set(handleProto, "catch", function $bridge_catch(bad) { return wait(this, undefined, bad); }, true);
+  set(handleProto, "finally", function $bridge_finally(f) { return finallyOf(own(wait(this)), f); }, true);
   set(handleProto, "toJSON", function $bridge_notAwaited() { return "[not awaited: use await or .then]"; }, true);
   freeze(handleProto);
 
@@ -307,17 +340,16 @@
     delete flying[id];
     inFlight--;
     pump();
+    let value;
     try {
-      const value = parse(payload);
-      if (ok) {
-        if (request.type === CALL) addDetails(value);
-        request.resolve(value);
-      } else {
-        request.reject(failure(value.message, value.code, value.details, request.site));
-      }
-    } catch (e) {
-      request.reject(e); // out of memory while parsing
+      value = parse(payload);
+      if (!ok) value = failure(value.message, value.code, value.details, request.site);
+      else if (request.type === CALL) addDetails(value);
+    } catch (e) { // out of memory while parsing
+      ok = false;
+      value = e;
     }
+    done(request.handle, ok, value);
   }
 
   // addDetails lets a body read result.details of a tool that answered with
