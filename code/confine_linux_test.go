@@ -230,8 +230,8 @@ func TestCgoBuildFailsClosed(t *testing.T) {
 		_ = r.Close()
 		t.Fatal("New accepted a child that cannot confine itself")
 	}
-	if !strings.Contains(err.Error(), "lock down") {
-		t.Errorf("error %v, want the lockdown's", err)
+	if !strings.Contains(err.Error(), "lock down") || !strings.Contains(err.Error(), "CGO_ENABLED=0") {
+		t.Errorf("error %v, want the lockdown's, and how to build instead", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/toolsearch/toolsearch/code/child"
 	"github.com/toolsearch/toolsearch/internal/cli"
 	"github.com/toolsearch/toolsearch/internal/mcptest"
 )
@@ -15,6 +16,7 @@ import (
 const asProgram = "TOOLSEARCH_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	child.Main()
 	mcptest.ServeIfChild()
 	run := func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 	if os.Getenv(asProgram) != "" {

@@ -94,6 +94,9 @@ func common(o Options) ([]wire.Layer, error) {
 		return nil, fmt.Errorf("forbid dumping and tracing: %w", err)
 	}
 	if _, _, e := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); e != 0 {
+		if errors.Is(e, syscall.ENOTSUP) { // the first call for all threads: Go refuses it in a cgo build
+			return nil, errors.New("this program was built with cgo and cannot confine its threads: build it with CGO_ENABLED=0")
+		}
 		return nil, fmt.Errorf("give up new privileges: %w", e)
 	}
 	return append(layers, on(LayerPrivs, "")), nil

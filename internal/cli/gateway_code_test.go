@@ -1,0 +1,118 @@
+//go:build linux && !cgo
+
+// Code mode needs a build without cgo: elsewhere these tests would only see
+// the fallback.
+
+package cli_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/toolsearch/toolsearch/internal/mcptest"
+)
+
+func codeGateway(t *testing.T, toolSearch string) *gateway {
+	t.Helper()
+	g := startGateway(t, t.TempDir(), `{tools:{toolSearch:`+toolSearch+`}, mcp:{servers:{`+
+		serverConfig(t, "weather", mcptest.Script{Tools: []json.RawMessage{
+			toolDef("echo", "Weather forecast for a place"), toolDef("refuse", "Always refuses"),
+		}})+`}}}`)
+	g.connect(false)
+	return g
+}
+
+type codeAnswer struct {
+	OK    bool
+	Value json.RawMessage
+	Error struct {
+		Message string
+		Line    int
+	}
+	Logs      []string
+	Calls     []struct{ ID, Outcome string }
+	Telemetry struct{ CatalogSize, SearchCount, DescribeCount, CallCount int }
+}
+
+func (g *gateway) runCode(body string) codeAnswer {
+	g.t.Helper()
+	args, err := json.Marshal(map[string]any{"name": "tool_search_code", "arguments": map[string]string{"code": body}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var a codeAnswer
+	text := content(g.t, g.result("tools/call", string(args)))[0]
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		g.t.Fatalf("%s: %v", text, err)
+	}
+	return a
+}
+
+// true, {enabled:true} and mode "code" all show the one control.
+func TestGatewayCodeModeSurface(t *testing.T) {
+	for _, setting := range []string{`true`, `{enabled:true}`, `{mode:"code"}`} {
+		var list struct{ Tools []struct{ Name string } }
+		if err := json.Unmarshal(codeGateway(t, setting).result("tools/list", "{}"), &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list.Tools) != 1 || list.Tools[0].Name != "tool_search_code" {
+			t.Errorf("toolSearch: %s shows %+v, want tool_search_code alone", setting, list.Tools)
+		}
+	}
+}
+
+func TestGatewayCodeMode(t *testing.T) {
+	g := codeGateway(t, "true")
+	a := g.runCode(`
+const hits = await openclaw.tools.search("weather forecast", {limit: 3});
+const d = await openclaw.tools.describe(hits[0].id);
+const {tool, result} = await openclaw.tools.call(hits[0].id, {city: "Oslo"});
+console.log("called", tool.name);
+return {id: hits[0].id, type: d.parameters.type, city: result.details.city};`)
+	if want := `{"id":"mcp:weather:echo","type":"object","city":"Oslo"}`; !a.OK || string(a.Value) != want {
+		t.Errorf("got %+v with value %s, want %s", a, a.Value, want)
+	}
+	if len(a.Logs) != 1 || a.Logs[0] != "called echo" {
+		t.Errorf("logs are %q", a.Logs)
+	}
+	if tel := a.Telemetry; tel.CatalogSize != 2 || tel.SearchCount != 1 || tel.DescribeCount != 1 || tel.CallCount != 1 {
+		t.Errorf("telemetry is %+v", tel)
+	}
+
+	// A failed run tells where, and which calls were made already.
+	a = g.runCode("await openclaw.tools.call('mcp:weather:echo', {n: 1});\nawait openclaw.tools.call('mcp:weather:refuse', {code: -32000, message: 'not today'});")
+	if a.OK || !strings.Contains(a.Error.Message, "not today") || a.Error.Line != 2 {
+		t.Errorf("got %+v, want the tool's words at line 2", a)
+	}
+	if len(a.Calls) != 2 || a.Calls[0].Outcome != "ok" || a.Calls[1].Outcome != "error" {
+		t.Errorf("calls are %+v, want one that worked and one that did not", a.Calls)
+	}
+	if a.Telemetry.CallCount != 3 {
+		t.Errorf("%d calls counted, want the running total 3", a.Telemetry.CallCount)
+	}
+	if a = g.runCode(`await openclaw.tools.describe("no_such_thing")`); a.OK || !strings.Contains(a.Error.Message, "openclaw.tools.search") {
+		t.Errorf("an unknown tool gave %+v, want advice in the body's words", a)
+	}
+}
+
+func TestCodeVerb(t *testing.T) {
+	g := codeGateway(t, "true") // for its configuration and home
+	run := func(args ...string) (string, error) {
+		cmd := exec.Command(g.cmd.Path, append([]string{"code", "--config", g.cmd.Args[3]}, args...)...)
+		cmd.Env, cmd.Dir = g.cmd.Env, g.cmd.Dir
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	if out, err := run("-e", "return [1, 'a']", "--json"); err != nil || !strings.Contains(out, `"value":[1,"a"]`) {
+		t.Errorf("got %s, %v", out, err)
+	}
+	_, err := run("-e", "throw new Error('no')")
+	if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 1 || !strings.Contains(string(e.Stderr), "no") {
+		t.Errorf("a thrown error gave %v, want exit code 1", err)
+	}
+	if _, err := run(); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
+		t.Errorf("no body gave %v, want exit code 2", err)
+	}
+}
