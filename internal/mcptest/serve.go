@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // message is any JSON-RPC message.
@@ -70,7 +71,7 @@ func serve(s *Script) {
 	p.begin(mode)
 	p.loop(mode)
 	if s.StubbornExit {
-		select {}
+		sleepForever()
 	}
 }
 
@@ -147,7 +148,7 @@ func (p *peer) loop(mode StartMode) {
 			p.request(m)
 		}
 		if p.script.Deaf && m.Method == "tools/list" {
-			select {}
+			sleepForever()
 		}
 	}
 }
@@ -263,7 +264,7 @@ func hold(addr string) {
 	}
 	signal.Ignore(syscall.SIGTERM)
 	_, _ = io.Copy(io.Discard, conn)
-	select {}
+	sleepForever()
 }
 
 // spawn starts a grandchild that holds a connection to addr.
@@ -275,4 +276,12 @@ func spawn(addr string) error {
 	cmd := exec.Command(exe, grandchildArg, addr)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // as careless servers do
 	return cmd.Start()
+}
+
+// sleepForever blocks until the process is killed. An empty select would not
+// do: without cgo the runtime sees that nothing can wake it, and panics.
+func sleepForever() {
+	for {
+		time.Sleep(time.Hour)
+	}
 }
