@@ -244,12 +244,13 @@ func checkBlock(c tool.Content) error {
 // parseDecision reads the JSON object that commands and endpoints answer with.
 func parseDecision(raw []byte) (Decision, error) {
 	var d Decision
+	if len(raw) > MaxAnswer {
+		return d, fmt.Errorf("the answer is longer than %d bytes", MaxAnswer)
+	}
 	raw = bytes.TrimSpace(raw)
 	switch {
 	case len(raw) == 0:
 		return d, errors.New("the answer is empty")
-	case len(raw) > MaxAnswer:
-		return d, fmt.Errorf("the answer is longer than %d bytes", MaxAnswer)
 	case !json.Valid(raw):
 		return d, errors.New("the answer is not one JSON document")
 	}
