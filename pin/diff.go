@@ -16,17 +16,17 @@ const (
 	diffContext  = 3       // unchanged lines shown around a change
 )
 
-// Diff shows what changed between two definitions, as Definition.Text or
-// Pin.Definition hold them: for each member that differs its name, and its lines,
+// Diff shows what changed between two definitions, as Definition.Text and
+// the pins hold them: for each member that differs its name, and its lines,
 // those that went with "- " and those that came with "+ " before them. Nothing
 // stays hidden: see Visible. It is "" for equal definitions. A definition that is
-// nil was too large to be kept, and the diff says so.
+// empty was too large to be kept, and the diff says so.
 func Diff(old, new json.RawMessage) string {
-	if bytes.Equal(old, new) && old != nil {
-		return ""
-	}
-	if old == nil || new == nil {
+	if len(old) == 0 || len(new) == 0 {
 		return "the definitions differ, and at least one of them is too large to be kept for a diff\n"
+	}
+	if bytes.Equal(old, new) {
+		return ""
 	}
 	var w diffWriter
 	for _, m := range pairMembers(old, new) {
@@ -72,22 +72,14 @@ func pairMembers(old, new json.RawMessage) []pair {
 	return out
 }
 
-// changedMembers names the covered members in which the two pins of a tool
-// differ. Names that a server made up are left out.
-func changedMembers(pins []Pin) []string {
-	var texts [2]json.RawMessage
-	for _, p := range pins {
-		if p.Status == Accepted {
-			texts[0] = p.Definition
-		} else {
-			texts[1] = p.Definition
-		}
-	}
-	if texts[0] == nil || texts[1] == nil {
+// changedMembers names the covered members in which what a server offers differs
+// from what was accepted. Names that a server made up are left out.
+func changedMembers(p *Pin) []string {
+	if len(p.Definition) == 0 || len(p.OfferedDefinition) == 0 {
 		return nil
 	}
 	var names []string
-	for _, m := range pairMembers(texts[0], texts[1]) {
+	for _, m := range pairMembers(p.Definition, p.OfferedDefinition) {
 		if !bytes.Equal(m.old, m.new) && slices.Contains(covered[:], m.name) {
 			names = append(names, m.name)
 		}

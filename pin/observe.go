@@ -16,15 +16,14 @@ type round struct {
 	complete bool // the tools are all that the server offers
 	now      time.Time
 
-	accepted map[string]Pin
-	pending  map[string]Pin
-	waiting  []Pin // the pending ones in order
-	gone     []Pin // accepted ones that the server no longer offers, in order
-	work     int   // comparisons made in search of renamed tools
+	pins               map[string]Pin // by tool
+	waiting            []Pin          // those with a change that waits, in order
+	gone               []Pin          // accepted ones that the server no longer offers, in order
+	renames, disguises int            // comparisons made in search of them
 
 	report Report
-	write  []Pin    // to be put, never over an accepted one
-	drop   []string // tools whose pending pins are moot
+	add    []Pin // pins of new tools
+	put    []Pin // pins that changed
 	passed []*tool.Tool
 }
 
@@ -61,22 +60,22 @@ func (p *Pinner) observe(ctx context.Context, server string, tools []*tool.Tool,
 
 // compare makes one round, and writes what it found.
 func (p *Pinner) compare(ctx context.Context, server string, tools []*tool.Tool, complete bool) (*round, error) {
-	r := &round{p: p, server: server, complete: complete, now: p.cfg.Now(), accepted: map[string]Pin{}, pending: map[string]Pin{}}
+	r := &round{p: p, server: server, complete: complete, now: p.cfg.Now(), pins: map[string]Pin{}}
 	if err := r.load(ctx, tools); err != nil {
 		return nil, err
 	}
 	for _, t := range tools {
-		if err := r.tool(t); err != nil {
+		if err := r.tool(ctx, t); err != nil {
 			return nil, err
 		}
 	}
-	if len(r.write) > 0 {
-		if err := p.cfg.Store.Put(ctx, r.write); err != nil {
+	if len(r.add) > 0 {
+		if err := p.cfg.Store.Add(ctx, r.add); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range r.drop {
-		if err := p.cfg.Store.Drop(ctx, server, name); err != nil {
+	if len(r.put) > 0 {
+		if err := p.cfg.Store.Put(ctx, r.put); err != nil {
 			return nil, err
 		}
 	}
@@ -86,12 +85,12 @@ func (p *Pinner) compare(ctx context.Context, server string, tools []*tool.Tool,
 // load reads the pins: of one tool alone where that is enough to judge it.
 func (r *round) load(ctx context.Context, tools []*tool.Tool) error {
 	if !r.complete && len(tools) == 1 {
-		pins, err := r.p.cfg.Store.Get(ctx, r.server, tools[0].Name)
+		pin, ok, err := r.p.cfg.Store.Get(ctx, r.server, tools[0].Name)
 		if err != nil {
 			return err
 		}
-		if len(pins) > 0 {
-			return r.sort(pins, nil)
+		if ok {
+			return r.sort([]Pin{pin}, nil)
 		}
 	}
 	pins, err := r.p.cfg.Store.List(ctx, r.server)
@@ -109,16 +108,14 @@ func (r *round) sort(pins []Pin, offered []*tool.Tool) error {
 		there[t.Name] = true
 	}
 	for _, pin := range pins {
-		if pin.Server != r.server || !pin.Status.Valid() || pin.Digest == "" {
-			return fmt.Errorf("the store answers with a pin of %q (server %q, status %q) that makes no sense", pin.Tool, pin.Server, pin.Status)
+		if pin.Server != r.server || pin.Digest == "" && !pin.Waiting() {
+			return fmt.Errorf("the store answers with a pin of %q of server %q that makes no sense", pin.Tool, pin.Server)
 		}
-		if pin.Status == Pending {
-			r.pending[pin.Tool] = pin
+		r.pins[pin.Tool] = pin
+		if pin.Waiting() {
 			r.waiting = append(r.waiting, pin)
-			continue
 		}
-		r.accepted[pin.Tool] = pin
-		if r.complete && !there[pin.Tool] {
+		if r.complete && !there[pin.Tool] && pin.Digest != "" {
 			r.gone = append(r.gone, pin)
 		}
 	}
@@ -126,27 +123,29 @@ func (r *round) sort(pins []Pin, offered []*tool.Tool) error {
 }
 
 // tool compares one tool.
-func (r *round) tool(t *tool.Tool) error {
+func (r *round) tool(ctx context.Context, t *tool.Tool) error {
 	def, err := r.p.describe(t)
 	if err != nil {
 		r.refuse(t, "its definition cannot be read")
 		return nil
 	}
-	old, known := r.accepted[t.Name]
-	wait, waits := r.pending[t.Name]
+	pin, known := r.pins[t.Name]
 	switch {
-	case known && old.Digest == def.Digest:
-		if waits {
-			r.drop = append(r.drop, t.Name)
-		}
-		r.passed = append(r.passed, t)
-	case known:
-		return r.changed(t, def, waits && wait.Digest == def.Digest, false)
-	case waits:
-		return r.changed(t, def, wait.Digest == def.Digest, true)
-	default:
+	case !known:
 		return r.first(t, def)
+	case pin.Digest != def.Digest:
+		return r.changed(ctx, t, def, pin)
+	case pin.Waiting(): // the server has gone back to what was accepted
+		full, ok, err := r.p.cfg.Store.Get(ctx, r.server, t.Name)
+		if err != nil {
+			return err
+		}
+		if ok && full.Digest == def.Digest {
+			full.OfferedDigest, full.OfferedDefinition, full.OfferedAt = "", nil, time.Time{}
+			r.put = append(r.put, full)
+		}
 	}
+	r.passed = append(r.passed, t)
 	return nil
 }
 
@@ -155,73 +154,103 @@ func (r *round) refuse(t *tool.Tool, why string) {
 }
 
 // changed reports a change, and records it unless it waits already.
-func (r *round) changed(t *tool.Tool, def Definition, waits, disguised bool) error {
-	r.report.Changed = append(r.report.Changed, Change{ID: t.ID, Server: r.server, Tool: t.Name, Digest: def.Digest, Disguised: disguised})
-	if waits {
+func (r *round) changed(ctx context.Context, t *tool.Tool, def Definition, pin Pin) error {
+	r.tell(t, def, pin.Digest == "")
+	if pin.OfferedDigest == def.Digest {
 		return nil
 	}
-	return r.record(t, def, Pending)
+	full, ok, err := r.p.cfg.Store.Get(ctx, r.server, t.Name) // lists may come without definitions
+	if err != nil {
+		return err
+	}
+	if !ok || full.Digest != pin.Digest {
+		return fmt.Errorf("the pin of %q has just been changed by somebody else", t.Name)
+	}
+	r.put = append(r.put, full)
+	return r.offer(&r.put[len(r.put)-1], t, def)
+}
+
+func (r *round) tell(t *tool.Tool, def Definition, disguised bool) {
+	r.report.Changed = append(r.report.Changed, Change{ID: t.ID, Server: r.server, Tool: t.Name, Digest: def.Digest, Disguised: disguised})
+}
+
+// offer notes in a pin what the server offers now.
+func (r *round) offer(pin *Pin, t *tool.Tool, def Definition) (err error) {
+	pin.OfferedDigest, pin.OfferedAt = def.Digest, r.now
+	pin.OfferedDefinition, err = keptText(t, def)
+	return err
+}
+
+// keptText is the text that a pin keeps of a definition.
+func keptText(t *tool.Tool, def Definition) ([]byte, error) {
+	if def.Text == nil { // the digest was kept in memory, the text was not
+		var err error
+		if def, err = Describe(t); err != nil {
+			return nil, err
+		}
+	}
+	if len(def.Text) > MaxDefinition {
+		return nil, nil
+	}
+	return def.Text, nil
 }
 
 // first judges a tool that was never seen under this name.
 func (r *round) first(t *tool.Tool, def Definition) error {
-	if len(r.accepted)+len(r.pending)+len(r.write) >= MaxPins {
+	if len(r.pins)+len(r.add) >= MaxPins {
 		r.refuse(t, fmt.Sprintf("its server has had more than %d different tools, and new ones are not pinned any more", MaxPins))
 		return nil
 	}
-	_, same, err := r.under(def, r.waiting)
+	pin := Pin{Server: r.server, Tool: t.Name, FirstSeen: r.now}
+	_, same, err := under(def, r.waiting, offeredDigest, budget{&r.disguises, maxDisguiseWork})
 	switch {
 	case err != nil:
 		return err
 	case same:
-		return r.changed(t, def, false, true)
-	case r.work > maxRenameWork && len(r.waiting) > 0:
+		r.tell(t, def, true)
+		r.add = append(r.add, pin)
+		return r.offer(&r.add[len(r.add)-1], t, def)
+	case r.disguises > maxDisguiseWork:
 		r.refuse(t, "it is new, and so many changed tools of its server wait to be accepted that it cannot be compared with them")
 		return nil
 	}
-	r.report.New = append(r.report.New, t.ID)
-	from, same, err := r.under(def, r.gone)
+	from, same, err := under(def, r.gone, acceptedDigest, budget{&r.renames, maxRenameWork})
 	if err != nil {
 		return err
 	}
 	if same {
 		r.report.Renamed = append(r.report.Renamed, Rename{ID: t.ID, Server: r.server, From: from, To: t.Name})
 	}
-	return r.record(t, def, Accepted)
+	r.report.New = append(r.report.New, t.ID)
+	pin.Digest, pin.AcceptedAt = def.Digest, r.now
+	pin.Definition, err = keptText(t, def)
+	r.add = append(r.add, pin)
+	return err
 }
 
-// under finds the pin whose definition is the same but for the name.
-func (r *round) under(def Definition, pins []Pin) (string, bool, error) {
+func offeredDigest(p Pin) string  { return p.OfferedDigest }
+func acceptedDigest(p Pin) string { return p.Digest }
+
+// budget counts comparisons up to most.
+type budget struct {
+	used *int
+	most int
+}
+
+// under finds the pin whose definition, of which digest tells, is the same but
+// for the name. When the budget is used up it finds nothing.
+func under(def Definition, pins []Pin, digest func(Pin) string, b budget) (string, bool, error) {
 	for _, pin := range pins {
-		if r.work++; r.work > maxRenameWork {
+		if *b.used++; *b.used > b.most {
 			return "", false, nil
 		}
-		digest, err := def.under(pin.Tool)
+		renamed, err := def.under(pin.Tool)
 		if err != nil {
 			return "", false, err
 		}
-		if digest == pin.Digest {
+		if renamed == digest(pin) {
 			return pin.Tool, true, nil
 		}
 	}
 	return "", false, nil
-}
-
-// record adds a pin to what is written.
-func (r *round) record(t *tool.Tool, def Definition, status Status) error {
-	if def.Text == nil { // the digest was kept, the text was not
-		var err error
-		if def, err = Describe(t); err != nil {
-			return err
-		}
-	}
-	pin := Pin{Server: r.server, Tool: t.Name, Digest: def.Digest, FirstSeen: r.now, Status: status}
-	if len(def.Text) <= MaxDefinition {
-		pin.Definition = def.Text
-	}
-	if status == Accepted {
-		pin.AcceptedAt = r.now
-	}
-	r.write = append(r.write, pin)
-	return nil
 }

@@ -31,9 +31,12 @@ const (
 	// asked again. A verdict that blocks is never kept.
 	Fresh = 10 * time.Second
 
-	maxVerdicts   = 1 << 16 // kept verdicts and digests; all are dropped when they are more
-	maxWarned     = 4096    // changes that were reported, likewise
-	maxRenameWork = 20_000  // comparisons of one check in search of renamed tools
+	maxVerdicts = 1 << 16 // kept verdicts and digests; all are dropped when they are more
+	maxWarned   = 4096    // changes that were reported, likewise
+	// Comparisons of one check in search of renamed tools, and of changes that come
+	// again under another name. Beyond the latter new tools are refused.
+	maxRenameWork   = 20_000
+	maxDisguiseWork = 200_000
 )
 
 // ErrNotPending says that the change to accept does not wait, or no longer: the
@@ -185,7 +188,14 @@ func (p *Pinner) Accept(ctx context.Context, server, name, digest string) error 
 	}
 	defer p.give()
 	defer p.forget()
-	return p.cfg.Store.Accept(ctx, server, name, digest, p.cfg.Now())
+	accepted, err := p.cfg.Store.Accept(ctx, server, name, digest, p.cfg.Now())
+	if err == nil && !accepted {
+		err = ErrNotPending
+	}
+	if err != nil {
+		return fmt.Errorf("accept %s of server %q: %w", name, server, err)
+	}
+	return nil
 }
 
 func (p *Pinner) take(ctx context.Context) error {
@@ -263,8 +273,8 @@ func (p *Pinner) refusal(ctx context.Context, t *tool.Tool, c Change) *tool.Erro
 	what := "its definition has changed since it was accepted"
 	if c.Disguised {
 		what = "it is new, with a changed definition that waits to be accepted under another name"
-	} else if pins, err := p.cfg.Store.Get(ctx, c.Server, c.Tool); err == nil {
-		if names := changedMembers(pins); len(names) > 0 {
+	} else if pin, ok, err := p.cfg.Store.Get(ctx, c.Server, c.Tool); err == nil && ok {
+		if names := changedMembers(&pin); len(names) > 0 {
 			what += " (" + strings.Join(names, ", ") + ")"
 		}
 	}
