@@ -5,10 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 // Digest identifies a JSON value, however it is written: SHA-256 over its
@@ -38,6 +42,30 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	c := canonicalizer{in: raw}
 	return c.value(make([]byte, 0, len(raw))), nil
+}
+
+// CanonicalObject splits the canonical form of an object into its members, which
+// are sorted by name and share one buffer.
+func CanonicalObject(raw json.RawMessage) (tool.Object, error) {
+	text, err := Canonical(raw)
+	if err != nil {
+		return nil, err
+	}
+	if text[0] != '{' {
+		return nil, errors.New("bring JSON into canonical form: expected an object")
+	}
+	fields := members(text)
+	out := make(tool.Object, len(fields))
+	for i, f := range fields {
+		name := string(f.key[1 : len(f.key)-1])
+		if strings.Contains(name, `\`) {
+			if err := json.Unmarshal(f.key, &name); err != nil {
+				return nil, fmt.Errorf("bring JSON into canonical form: read a member's name: %w", err)
+			}
+		}
+		out[i] = tool.Member{Name: name, Value: json.RawMessage(f.value)}
+	}
+	return out, nil
 }
 
 // canonicalizer walks a valid JSON text. That it is valid also bounds the depth
@@ -223,7 +251,7 @@ const maxPlain = 40
 // nothing, plainly or as digits and a power of ten, and every zero as 0. A number
 // whose power of ten does not fit into 32 bits stands as it was written.
 func appendNumber(out, lit []byte) []byte {
-	if len(lit) <= maxPlain && bytes.IndexAny(lit, ".eE-") < 0 {
+	if len(lit) <= maxPlain && !bytes.ContainsAny(lit, ".eE-") {
 		return append(out, lit...) // JSON has no leading zeros
 	}
 	mantissa, power, has := bytes.Cut(bytes.ToLower(lit), []byte("e"))

@@ -286,7 +286,7 @@ func checkShaped(t *testing.T, res *tool.Result, max int) {
 
 func TestShapeKeepsJSONValidProperty(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 100 {
 		doc := randomJSON(r, 4)
 		checkShaped(t, &tool.Result{Content: []tool.Content{tool.Text(doc), tool.Text(doc)}, Details: json.RawMessage(doc)}, 1000+r.IntN(2000))
 	}

@@ -260,6 +260,7 @@ func TestRequestState(t *testing.T) {
 		"changed":         {func(_ *mcp.CallToolResult, p *mcp.CallToolParams) { p.RequestState = flip(p.RequestState) }, false},
 		"no answer":       {func(_ *mcp.CallToolResult, p *mcp.CallToolParams) { p.InputResponses = nil }, false},
 		"another answer": {func(_ *mcp.CallToolResult, p *mcp.CallToolParams) {
+			//lint:ignore SA1019 an old client may still answer so
 			p.InputResponses = mcp.InputResponseMap{"approval": &mcp.ListRootsResult{Roots: []*mcp.Root{}}}
 		}, false},
 		"another question": {func(_ *mcp.CallToolResult, p *mcp.CallToolParams) {

@@ -258,6 +258,11 @@ func (l *httpLink) exchange(req *http.Request, call *pendingCall) (*http.Respons
 	switch kind := mediaType(resp.Header); kind {
 	case "text/event-stream":
 		resp.Body = l.filterEvents(resp.Body, call)
+	case "application/json":
+		resp.Body = &jsonFilter{link: l, src: resp.Body, call: call}
+		resp.Header = resp.Header.Clone()
+		resp.Header.Del("Content-Length")
+		resp.ContentLength = -1
 	default:
 		if call == nil {
 			break
@@ -266,11 +271,6 @@ func (l *httpLink) exchange(req *http.Request, call *pendingCall) (*http.Respons
 		_ = resp.Body.Close()
 		body := call.failed(fmt.Errorf("%w: an answer of content type %q", errBadMessage, sampleOf([]byte(kind))))
 		return synthetic(req, http.StatusOK, "application/json", io.NopCloser(bytes.NewReader(body))), nil
-	case "application/json":
-		resp.Body = &jsonFilter{link: l, src: resp.Body, call: call}
-		resp.Header = resp.Header.Clone()
-		resp.Header.Del("Content-Length")
-		resp.ContentLength = -1
 	}
 	return resp, nil
 }
