@@ -1,11 +1,11 @@
 package pin
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/toolsearch/toolsearch/call"
@@ -54,45 +54,44 @@ func Describe(t *tool.Tool) (Definition, error) {
 			return Definition{}, fmt.Errorf("describe %s: %w", t.ID, err)
 		}
 	}
-	members, err := tool.ReadObject(raw)
+	members, err := call.CanonicalObject(raw)
 	if err != nil {
 		return Definition{}, fmt.Errorf("describe %s: its definition: %w", t.ID, err)
 	}
 	var name, body tool.Object
 	for _, m := range members {
 		switch {
-		case !covers(m.Name) || string(bytes.TrimSpace(m.Value)) == "null":
+		case !covers(m.Name) || string(m.Value) == "null":
 		case strings.EqualFold(m.Name, "name"):
 			name = append(name, m)
 		default:
 			body = append(body, m)
 		}
 	}
-	return assemble(t, name, body)
-}
-
-// assemble brings both parts into canonical form.
-func assemble(t *tool.Tool, name, body tool.Object) (Definition, error) {
-	var parts [2]json.RawMessage
-	for i, o := range []tool.Object{name, body} {
-		raw, err := o.MarshalJSON()
-		if err == nil {
-			parts[i], err = call.Canonical(raw)
-		}
-		if err != nil {
-			return Definition{}, fmt.Errorf("describe %s: its definition: %w", t.ID, err)
-		}
-	}
-	d := Definition{Text: parts[1], body: sha256.Sum256(parts[1])}
-	d.Digest = digest(parts[0], d.body)
+	head, rest := join(name), join(body)
+	d := Definition{Text: rest, body: sha256.Sum256(rest)}
+	d.Digest = digest(head, d.body)
 	switch {
 	case len(name) == 0:
 	case len(body) == 0:
-		d.Text = parts[0]
+		d.Text = head
 	default:
-		d.Text = append(append(parts[0][:len(parts[0])-1:len(parts[0])-1], ','), parts[1][1:]...)
+		d.Text = append(append(head[:len(head)-1:len(head)-1], ','), rest[1:]...)
 	}
 	return d, nil
+}
+
+// join writes members that are canonical already.
+func join(o tool.Object) json.RawMessage {
+	out := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendQuote(out, m.Name) // one of covered, in any case: nothing to escape
+		out = append(append(out, ':'), m.Value...)
+	}
+	return append(out, '}')
 }
 
 func digest(name json.RawMessage, body [sha256.Size]byte) string {

@@ -49,9 +49,7 @@ func (p *Pinner) observe(ctx context.Context, server string, tools []*tool.Tool,
 		}
 		last.report.New, last.report.Renamed = first.report.New, first.report.Renamed
 	}
-	for _, t := range last.passed {
-		p.pass(t, last.now)
-	}
+	p.keep(last)
 	for _, c := range last.report.Changed {
 		p.tell(c)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,6 +110,7 @@ type Pinner struct {
 	verdicts map[revision]time.Time // tools that passed, and when the store was asked
 	digests  map[revision]Definition
 	warned   map[string]bool
+	waits    map[string]bool // servers of which a change waits, as far as was seen
 }
 
 // revision is one definition of one tool, without reading it.
@@ -141,7 +143,8 @@ func New(c Config) (*Pinner, error) {
 func (p *Pinner) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.verdicts, p.digests, p.warned = map[revision]time.Time{}, map[revision]Definition{}, map[string]bool{}
+	p.verdicts, p.digests = map[revision]time.Time{}, map[revision]Definition{}
+	p.warned, p.waits = map[string]bool{}, map[string]bool{}
 }
 
 // Check pins the tools that are new, and says what has changed. The tools of a
@@ -165,6 +168,9 @@ func (p *Pinner) Check(ctx context.Context, tools []*tool.Tool) (Report, error) 
 		byServer[t.Owner] = append(byServer[t.Owner], t)
 	}
 	for _, server := range servers {
+		if p.settled(server) && !slices.ContainsFunc(byServer[server], func(t *tool.Tool) bool { return !p.passed(t) }) {
+			continue // all of them passed a moment ago
+		}
 		r, err := p.observe(ctx, server, byServer[server], true)
 		if err != nil {
 			return Report{}, err
@@ -241,6 +247,13 @@ func (p *Pinner) passed(t *tool.Tool) bool {
 	return age >= 0 && age < Fresh
 }
 
+// settled reports whether no change of the server was seen to wait.
+func (p *Pinner) settled(server string) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return !p.waits[server]
+}
+
 // judge asks the store about one tool, and returns the refusal if there is one.
 func (p *Pinner) judge(ctx context.Context, t *tool.Tool) error {
 	report, err := p.observe(ctx, t.Owner, []*tool.Tool{t}, false)
@@ -309,6 +322,21 @@ func (p *Pinner) describe(t *tool.Tool) (Definition, error) {
 		p.mu.Unlock()
 	}
 	return d, err
+}
+
+// keep remembers what a round found.
+func (p *Pinner) keep(r *round) {
+	for _, t := range r.passed {
+		p.pass(t, r.now)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch waits := len(r.waiting)+len(r.report.Changed) > 0; {
+	case waits:
+		p.waits[r.server] = true
+	case r.complete:
+		delete(p.waits, r.server)
+	}
 }
 
 // pass keeps the verdict that a tool may be called.
