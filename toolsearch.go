@@ -25,15 +25,19 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/toolsearch/toolsearch/approval"
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/code"
+	"github.com/toolsearch/toolsearch/hook"
+	"github.com/toolsearch/toolsearch/pin"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/rank"
 	"github.com/toolsearch/toolsearch/schema"
 	"github.com/toolsearch/toolsearch/source/mcp"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/transcript"
 	"github.com/toolsearch/toolsearch/turn"
 )
 
@@ -61,6 +65,16 @@ type Options struct {
 	// child.Main, of package code/child; without it, or where no isolated runtime
 	// can start, the mode becomes Tools, and Warnings says why.
 	Code code.Options
+	// Transcript, when not nil, records every call; a call that cannot be
+	// recorded does not run.
+	Transcript *transcript.Transcript
+	// Approval, when not nil, decides which calls a person is asked about. With
+	// nil, core tools that change the machine run only when Policy names them.
+	Approval *approval.Gate
+	// Pins, when not nil, holds the tools of MCP servers to their definitions.
+	Pins *pin.Pinner
+	// Hooks, when not nil, run around every call. Close does not close them.
+	Hooks *hook.Set
 }
 
 // Toolset is a running set of tools. It is safe for concurrent use.
@@ -116,17 +130,14 @@ func New(ctx context.Context, opt Options) (*Toolset, error) {
 		Mode:    opt.Mode,
 		Policy:  opt.Policy,
 		Keep:    opt.Keep,
+		Held:    opt.held(ctx),
 		Sources: []turn.Source{turn.Fixed(opt.Tools), turn.Servers(servers)},
 		Logger:  opt.Logger,
 	})
-	t.pipeline = call.New(
-		call.Allowed(func(t *tool.Tool) bool { return opt.Policy.Allows(t) && (opt.Keep == nil || opt.Keep(t)) }),
-		call.OnlyNamed(opt.Policy.Named),
-		call.ValidateOutput(schemas),
-		call.ValidateInput(schemas),
-	)
+	t.pipeline = call.New(opt.stages(schemas)...)
 	t.surface, err = surface.New(surface.Config{
 		Limits: opt.Limits, View: t.planner.View, Pipeline: t.pipeline, Schemas: schemas, Code: runner,
+		Transcript: opt.Transcript, Logger: opt.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, t.closeParts())
@@ -178,7 +189,7 @@ func (t *Toolset) RunCode(ctx context.Context, body string) (*surface.CodeAnswer
 	if err != nil {
 		return nil, nil, err
 	}
-	return t.surface.RunCode(ctx, c, body, nil)
+	return t.surface.RunCode(ctx, c, body, surface.Request{})
 }
 
 // Wait waits until every server is connected or has failed, and then plans
@@ -213,6 +224,9 @@ func (t *Toolset) WaitKnown(ctx context.Context) {
 		t.logger.Error("planning failed; no tool is shown", "error", err)
 	}
 }
+
+// Servers returns what the MCP servers offer now, before policy.
+func (t *Toolset) Servers() mcp.Snapshot { return t.servers.Snapshot() }
 
 // Status tells how each server is doing, in configuration order.
 func (t *Toolset) Status() []mcp.Status { return t.servers.Snapshot().Status }

@@ -49,10 +49,10 @@ func (c Continuation) Check(r *Record, now time.Time) error {
 	switch {
 	case !now.Before(c.Expires):
 		return errors.New("the request state has expired")
-	case c.ID != r.ID:
-		return errors.New("the request state belongs to a request that was answered already")
 	case c.Principal != r.Caller || c.Agent != r.Agent:
 		return errors.New("the request state belongs to another caller")
+	case c.ID != r.ID:
+		return errors.New("the request state belongs to a request that was answered already")
 	case c.Tool != r.Tool:
 		return errors.New("the request state belongs to another tool")
 	case c.Digest != r.Digest:

@@ -12,6 +12,7 @@ import (
 	"github.com/toolsearch/toolsearch/code"
 	"github.com/toolsearch/toolsearch/rank"
 	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/transcript"
 )
 
 // CodeRunner runs a body in isolation. *code.Runner is one.
@@ -43,7 +44,7 @@ func (s *Surface) runCode(ctx context.Context, c *catalog.Catalog, r Request) (*
 	if json.Unmarshal(args.Get("code"), &body) != nil {
 		return nil, inputError("tool_search_code: code must be a string", next)
 	}
-	answer, content, err := s.RunCode(ctx, c, body, r.Progress)
+	answer, content, err := s.RunCode(ctx, c, body, r)
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +61,11 @@ func (s *Surface) runCode(ctx context.Context, c *catalog.Catalog, r Request) (*
 // RunCode runs a body against a catalog. The answer also tells how a failed run
 // went; an error means that there was no run. The content blocks are those that
 // the returned value holds.
-func (s *Surface) RunCode(ctx context.Context, c *catalog.Catalog, body string, progress func(tool.Progress)) (*CodeAnswer, []tool.Content, error) {
+func (s *Surface) RunCode(ctx context.Context, c *catalog.Catalog, body string, r Request) (*CodeAnswer, []tool.Content, error) {
 	if s.code == nil {
 		return nil, nil, &tool.Error{Code: tool.CodeUnavailable, Reason: "tool_search_code: no isolated runtime is running", Next: "Use mode \"tools\"."}
 	}
-	rep, err := s.code.Run(ctx, body, host{s, c, progress})
+	rep, err := s.code.Run(ctx, body, host{s, c, r})
 	if err != nil {
 		return nil, nil, &tool.Error{Code: tool.CodeUnavailable, Reason: "tool_search_code: the isolated runtime did not run the code", Next: "Try once more; then use other tools.", Err: err}
 	}
@@ -93,9 +94,9 @@ func (s *Surface) RunCode(ctx context.Context, c *catalog.Catalog, body string, 
 // host is the tool side of one run: the same catalog, counters and pipeline as
 // the other controls.
 type host struct {
-	surface  *Surface
-	catalog  *catalog.Catalog
-	progress func(tool.Progress)
+	surface *Surface
+	catalog *catalog.Catalog
+	request Request // of the control; its arguments are the body
 }
 
 // Search answers openclaw.tools.search.
@@ -119,7 +120,7 @@ func (h host) Search(ctx context.Context, query string, options json.RawMessage)
 	if err != nil {
 		return nil, err
 	}
-	found := h.surface.find(h.catalog, rank.Query{Text: query, Limit: most})
+	found := h.surface.find(ctx, h.catalog, h.request.Origin, rank.Query{Text: query, Limit: most})
 	return catalog.MarshalHits(found.Hits)
 }
 
@@ -128,7 +129,7 @@ func (h host) Describe(ctx context.Context, id string) (json.RawMessage, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h.surface.counts.describes.Add(1)
+	h.surface.count(ctx, h.request.Origin, transcript.Counts{Describes: 1})
 	d, err := h.catalog.Describe(id)
 	if err != nil {
 		return nil, inCode(err)
@@ -148,7 +149,7 @@ func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.C
 	}
 	h.surface.counts.calls.Add(1)
 	res, err := h.surface.pipeline.Call(ctx, call.Request{
-		Target: target, Args: object, Progress: h.progress, Origin: call.Origin{Control: ToolSearchCode},
+		Target: target, Args: object, Progress: h.request.Progress, Origin: within(h.request.Origin, ToolSearchCode),
 	})
 	if err != nil {
 		return code.CallReply{}, err

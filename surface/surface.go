@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/toolsearch/toolsearch/rank"
 	"github.com/toolsearch/toolsearch/schema"
 	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/transcript"
 )
 
 // Mode is how a run's tools are shown.
@@ -42,6 +44,8 @@ type Surface struct {
 	pipeline *call.Pipeline
 	schemas  *schema.Cache
 	code     CodeRunner
+	record   *transcript.Transcript
+	logger   *slog.Logger
 	counts   counters
 }
 
@@ -52,6 +56,10 @@ type Config struct {
 	Pipeline *call.Pipeline
 	Schemas  *schema.Cache
 	Code     CodeRunner // runs the bodies of mode Code; nil when there is none
+	// Transcript, when not nil, is told what the model saw and asked. Calls reach
+	// it through the pipeline.
+	Transcript *transcript.Transcript
+	Logger     *slog.Logger // nil logs nothing
 }
 
 // New makes a Surface.
@@ -62,7 +70,10 @@ func New(c Config) (*Surface, error) {
 	if c.Limits.Default < 1 || c.Limits.Max < c.Limits.Default {
 		return nil, fmt.Errorf("make a surface: search limits %d (default) and %d (most) do not fit", c.Limits.Default, c.Limits.Max)
 	}
-	return &Surface{limits: c.Limits, view: c.View, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Surface{record: c.Transcript, logger: c.Logger, limits: c.Limits, view: c.View, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
 }
 
 type counters struct{ searches, describes, calls, emptySearches atomic.Int64 }
@@ -132,6 +143,7 @@ func (s *Surface) Visible() []Visible {
 type Request struct {
 	Args     json.RawMessage
 	Progress func(tool.Progress)
+	Origin   call.Origin // who asks; Control and Parent are set here
 }
 
 // Call runs what a model called by name: a control, a tool it sees, or a
@@ -157,7 +169,7 @@ func (s *Surface) Call(ctx context.Context, name string, r Request) (*tool.Resul
 		return nil, err
 	}
 	s.counts.calls.Add(1)
-	res, err := s.pipeline.Call(ctx, call.Request{Target: target, Args: r.Args, Progress: r.Progress})
+	res, err := s.pipeline.Call(ctx, call.Request{Target: target, Args: r.Args, Progress: r.Progress, Origin: r.Origin})
 	if err != nil {
 		return Failure(err), nil
 	}
@@ -178,9 +190,9 @@ func (v *View) byName(name string) (*tool.Tool, error) {
 func (s *Surface) control(ctx context.Context, c *catalog.Catalog, name string, r Request) (*tool.Result, error) {
 	switch name {
 	case ToolSearch:
-		return s.search(c, r.Args)
+		return s.search(ctx, c, r)
 	case ToolDescribe:
-		return s.describe(c, r.Args)
+		return s.describe(ctx, c, r)
 	case ToolCall:
 		return s.call(ctx, c, r)
 	case ToolSearchCode:
@@ -189,24 +201,30 @@ func (s *Surface) control(ctx context.Context, c *catalog.Catalog, name string, 
 	return nil, &tool.Error{Code: tool.CodeUnknownTool, Reason: fmt.Sprintf("no control is named %q", tool.Clean(name, 100))}
 }
 
-func (s *Surface) search(c *catalog.Catalog, args json.RawMessage) (*tool.Result, error) {
-	req, err := readSearch(args, s.limits)
+func (s *Surface) search(ctx context.Context, c *catalog.Catalog, r Request) (*tool.Result, error) {
+	req, err := readSearch(r.Args, s.limits)
 	if err != nil {
 		return nil, err
 	}
 	if req.batch != nil {
-		s.counts.searches.Add(int64(len(req.batch)))
 		answer, err := c.SearchBatch(req.batch)
 		if err != nil {
 			return nil, err
 		}
+		empty := 0
+		for _, g := range answer.Results {
+			if len(g.Candidates) == 0 && !g.Truncated {
+				empty++
+			}
+		}
+		s.count(ctx, r.Origin, transcript.Counts{Searches: len(req.batch), EmptySearches: empty})
 		raw, err := tool.Encode(answer)
 		if err != nil {
 			return nil, err
 		}
 		return &tool.Result{Content: s.notes(c, raw, false), Details: raw}, nil
 	}
-	found := s.find(c, rank.Query{Text: req.query, Limit: req.limit})
+	found := s.find(ctx, c, r.Origin, rank.Query{Text: req.query, Limit: req.limit})
 	hits, err := catalog.MarshalHits(found.Hits)
 	if err != nil {
 		return nil, err
@@ -225,13 +243,51 @@ func (s *Surface) search(c *catalog.Catalog, args json.RawMessage) (*tool.Result
 }
 
 // find runs one search and counts it.
-func (s *Surface) find(c *catalog.Catalog, q rank.Query) catalog.Results {
-	s.counts.searches.Add(1)
+func (s *Surface) find(ctx context.Context, c *catalog.Catalog, o call.Origin, q rank.Query) catalog.Results {
 	found := c.Search(q)
+	n := transcript.Counts{Searches: 1}
 	if len(found.Hits) == 0 {
-		s.counts.emptySearches.Add(1)
+		n.EmptySearches = 1
 	}
+	s.count(ctx, o, n)
 	return found
+}
+
+// count adds to the session's totals and to the transcript's. A count that
+// cannot be kept does not fail a search: no tool has run.
+func (s *Surface) count(ctx context.Context, o call.Origin, n transcript.Counts) {
+	s.counts.searches.Add(int64(n.Searches))
+	s.counts.emptySearches.Add(int64(n.EmptySearches))
+	s.counts.describes.Add(int64(n.Describes))
+	if s.record == nil {
+		return
+	}
+	if err := s.record.Count(ctx, o, n); err != nil {
+		s.logger.Error("a search or describe is not counted in the transcript", "error", err)
+	}
+}
+
+// Begin records what the model of a run sees up front.
+func (s *Surface) Begin(ctx context.Context, o call.Origin) error {
+	v := s.view()
+	if s.record == nil || v == nil {
+		return nil
+	}
+	run := transcript.Run{RunKey: s.record.Key(o), Agent: o.Agent, Caller: o.Caller, Mode: string(v.Mode)}
+	for _, d := range s.Visible() {
+		run.Schemas++
+		run.SchemaBytes += d.Size()
+	}
+	if v.Catalog != nil {
+		run.Catalog = v.Catalog.Len()
+	}
+	return s.record.StartRun(ctx, run)
+}
+
+// within is the origin of a call that a control makes.
+func within(o call.Origin, control string) call.Origin {
+	o.Control, o.Parent, o.CallID = control, o.CallID, ""
+	return o
 }
 
 // notes puts what a model should know of an answer into blocks after it, so
@@ -251,12 +307,12 @@ func (s *Surface) notes(c *catalog.Catalog, answer json.RawMessage, weak bool) [
 	return out
 }
 
-func (s *Surface) describe(c *catalog.Catalog, args json.RawMessage) (*tool.Result, error) {
-	ref, err := readRef(args)
+func (s *Surface) describe(ctx context.Context, c *catalog.Catalog, r Request) (*tool.Result, error) {
+	ref, err := readRef(r.Args)
 	if err != nil {
 		return nil, err
 	}
-	s.counts.describes.Add(1)
+	s.count(ctx, r.Origin, transcript.Counts{Describes: 1})
 	d, err := c.Describe(ref)
 	if err != nil {
 		return nil, err
@@ -284,7 +340,7 @@ func (s *Surface) call(ctx context.Context, c *catalog.Catalog, r Request) (*too
 	if err != nil {
 		return nil, err
 	}
-	return s.CallTool(ctx, target, call.Request{Args: args, Origin: call.Origin{Control: ToolCall}, Progress: r.Progress})
+	return s.CallTool(ctx, target, call.Request{Args: args, Origin: within(r.Origin, ToolCall), Progress: r.Progress})
 }
 
 // CallTool sends a call of a cataloged tool through the pipeline and wraps the

@@ -35,10 +35,14 @@ func (f Fixed) Snapshot() Snapshot { return Snapshot{Tools: f} }
 
 // Config makes a Planner.
 type Config struct {
-	Mode    surface.Mode
-	Policy  *policy.Policy
-	Keep    func(*tool.Tool) bool // a further filter; nil keeps all
-	Sources []Source              // in the order core and plugins, MCP servers, client
+	Mode   surface.Mode
+	Policy *policy.Policy
+	Keep   func(*tool.Tool) bool // a further filter; nil keeps all
+	// Held, when not nil, names those of the MCP servers' tools whose definition
+	// waits to be accepted: what they now say of themselves is not shown. An
+	// error holds none; the pipeline blocks what it cannot judge.
+	Held    func([]*tool.Tool) ([]tool.ID, error)
+	Sources []Source // in the order core and plugins, MCP servers, client
 	Logger  *slog.Logger
 }
 
@@ -183,6 +187,10 @@ func (p *Planner) plan() (*Plan, error) {
 	if p.cfg.Keep != nil {
 		offered = slices.DeleteFunc(offered, func(t *tool.Tool) bool { return !p.cfg.Keep(t) })
 	}
+	offered, held := p.hideHeld(offered)
+	for _, id := range held {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the definition of %s has changed; it is blocked until it is accepted", id))
+	}
 	allowed, err := p.cfg.Policy.Filter(offered)
 	if err != nil && settled {
 		return nil, fmt.Errorf("plan the tools: %w", err)
@@ -214,6 +222,40 @@ func (p *Planner) plan() (*Plan, error) {
 	}
 	plan.View = view
 	return plan, nil
+}
+
+// heldDescription stands for what a changed tool says of itself.
+const heldDescription = "(Blocked: the server changed this tool's definition, and a person has not accepted it yet.)"
+
+// hideHeld replaces the texts and schemas of changed tools. In mode Off, where
+// a definition is passed through as it is, such a tool is left out.
+func (p *Planner) hideHeld(offered []*tool.Tool) ([]*tool.Tool, []tool.ID) {
+	if p.cfg.Held == nil {
+		return offered, nil
+	}
+	held, err := p.cfg.Held(offered)
+	if err != nil {
+		p.cfg.Logger.Error("the tools of MCP servers cannot be held to their definitions; their calls are blocked", "error", err)
+		return offered, nil
+	}
+	if len(held) == 0 {
+		return offered, nil
+	}
+	out := make([]*tool.Tool, 0, len(offered))
+	for _, t := range offered {
+		switch {
+		case !slices.Contains(held, t.ID):
+			out = append(out, t)
+		case p.cfg.Mode != surface.Off:
+			// Definition stays: by it the pipeline judges a call.
+			c := *t
+			c.Label, c.SearchHint, c.Description, c.Output = "", "", heldDescription, nil
+			c.Input, c.TrustSchema, c.Mode = tool.RawSchema(`{"type":"object"}`), false, tool.Cataloged
+			c.Revision += " held"
+			out = append(out, &c)
+		}
+	}
+	return out, held
 }
 
 // withOutages returns the plan itself when the outages are the same, and else a

@@ -13,6 +13,7 @@ import (
 	"github.com/toolsearch/toolsearch"
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/internal/config"
+	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/source/core"
 	"github.com/toolsearch/toolsearch/source/jsonl"
@@ -124,9 +125,11 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
 
 // openOptions say how the configured sources are opened.
 type openOptions struct {
-	core bool         // whether core tools are on when the configuration does not say
-	wait bool         // for every server, showing progress
-	mode surface.Mode // overrides the configuration's when not ""
+	calls bool         // whether tools may be called: this needs the store
+	serve bool         // whether an MCP client asks
+	core  bool         // whether core tools are on when the configuration does not say
+	wait  bool         // for every server, showing progress
+	mode  surface.Mode // overrides the configuration's when not ""
 }
 
 // toolset is a running Toolset and what closes with it.
@@ -136,6 +139,7 @@ type toolset struct {
 	search   config.ToolSearch
 	policy   *policy.Policy
 	warnings []string
+	elicit   *server.Elicitation // with openOptions.serve
 	close    func()
 }
 
@@ -170,6 +174,14 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		return nil, err
 	}
 	set := &toolset{cfg: cfg, search: ts, policy: pol, warnings: modeWarnings}
+	rec := &recording{close: func() {}}
+	if opt.calls {
+		if rec, err = a.openRecording(ctx, pol, servers, opt.serve); err != nil {
+			closeCore()
+			return nil, err
+		}
+		set.elicit = rec.elicit
+	}
 	for _, w := range policyWarnings {
 		set.warnings = append(set.warnings, w.String())
 	}
@@ -185,8 +197,11 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		Keep:   keep,
 		Code:   a.codeOptions(ts),
 		Logger: a.logger(),
+
+		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins,
 	})
 	if err != nil {
+		rec.close()
 		closeCore()
 		return nil, err
 	}
@@ -194,6 +209,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		if err := set.Close(); err != nil {
 			fmt.Fprintf(a.std.err, "warning: stop the servers: %v\n", err)
 		}
+		rec.close()
 		closeCore()
 	}
 	set.warnings = append(set.warnings, set.Warnings()...)

@@ -134,7 +134,7 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by policy or approval,
 	root.PersistentFlags().BoolVarP(&app.verbose, "verbose", "v", false, "log to stderr what is going on")
 	root.AddCommand(
 		newSearch(app), newDescribe(app), newCall(app), newCode(app), newPlan(app), newServers(app),
-		newMCP(app), newSessions(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
+		newMCP(app), newSessions(app), newApprovals(app), newPins(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
 	)
 	for _, c := range root.Commands() {
 		wrapArgs(c)

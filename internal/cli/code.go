@@ -39,7 +39,7 @@ a model, and prints what it returned. The exit code is 1 when it threw.`,
 			if err != nil {
 				return err
 			}
-			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, mode: surface.Code})
+			set, err := app.open(cmd.Context(), openOptions{calls: true, core: true, wait: true, mode: surface.Code})
 			if err != nil {
 				return err
 			}

@@ -38,15 +38,17 @@ tool_call; with it off, every allowed tool, passed through unchanged.`,
 }
 
 func serveStdio(ctx context.Context, app *app) error {
-	set, err := app.open(ctx, openOptions{})
+	set, err := app.open(ctx, openOptions{calls: true, serve: true})
 	if err != nil {
 		return err
 	}
 	defer set.close()
 	srv := server.NewMCP(server.Options{
-		Surface: set.Surface(),
-		Version: version,
-		Logger:  app.logger(),
+		Surface:     set.Surface(),
+		Version:     version,
+		Agent:       app.agent,
+		Elicitation: set.elicit,
+		Logger:      app.logger(),
 		Ready: func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, firstAnswerDeadline)
 			defer cancel()

@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 			config := "// a comment\n{\n  tools: { toolSearch: { mode: \"tools\" } },\n  mcp: { servers: {" + server + "} },\n}\n"
 			return os.WriteFile(filepath.Join(e.WorkDir, "toolsearch.json5"), []byte(config), 0o600)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": compareJSON, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": compareJSON, "exits": exits, "approve": approve},
 	})
 }
 
@@ -84,4 +84,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != args[0] {
 		ts.Fatalf("%s ended with %s, want %s", strings.Join(args[1:], " "), got, args[0])
 	}
+}
+
+// approve is "approve TOOL": approve the pending call of a core tool.
+func approve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: approve TOOL")
+	}
+	ts.Check(ts.Exec("toolsearch", "approvals", "list", "--json"))
+	var list []struct{ ID, Tool, State string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &list))
+	for _, a := range list {
+		if a.Tool == "openclaw:core:"+args[0] && a.State == "pending" {
+			ts.Check(ts.Exec("toolsearch", "approvals", "approve", a.ID))
+			return
+		}
+	}
+	ts.Fatalf("no approval of %s is pending: %s", args[0], ts.ReadFile("stdout"))
 }

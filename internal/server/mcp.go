@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -29,6 +31,8 @@ type MCP struct {
 	server  *mcp.Server
 	ready   func(context.Context)
 	elicit  *Elicitation
+	origin  call.Origin // of a client whose transport names no session
+	logger  *slog.Logger
 }
 
 // Options makes an MCP server.
@@ -42,6 +46,7 @@ type Options struct {
 	// Elicitation, when not nil, is told of each call, so that it can ask the
 	// client that made it. It belongs into the routes of the approval gate.
 	Elicitation *Elicitation
+	Agent       string // whose settings the surface has
 }
 
 // NewMCP makes a server. Its own few tools are answered by middleware, so that
@@ -51,6 +56,11 @@ func NewMCP(opt Options) *MCP {
 	if m.ready == nil {
 		m.ready = func(context.Context) {}
 	}
+	if m.logger = opt.Logger; m.logger == nil {
+		m.logger = slog.New(slog.DiscardHandler)
+	}
+	session := "mcp-" + rand.Text()
+	m.origin = call.Origin{Session: session, Run: session, Agent: opt.Agent}
 	m.server = mcp.NewServer(
 		&mcp.Implementation{Name: "toolsearch", Title: "Toolsearch", Version: opt.Version},
 		&mcp.ServerOptions{
@@ -112,6 +122,9 @@ func notOffered(method string) bool {
 
 func (m *MCP) list(ctx context.Context, req *mcp.ListToolsRequest) (mcp.Result, error) {
 	m.ready(ctx)
+	if err := m.surface.Begin(ctx, m.originOf(req.Session, req.Extra)); err != nil {
+		m.logger.Error("what the client sees is not in the transcript", "error", err)
+	}
 	visible := m.surface.Visible()
 	start := 0
 	if req.Params != nil && req.Params.Cursor != "" {
@@ -159,7 +172,9 @@ func (m *MCP) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, e
 
 // answer runs the call and puts its result into the protocol's form.
 func (m *MCP) answer(ctx context.Context, req *mcp.CallToolRequest, progress func(tool.Progress)) (mcp.Result, error) {
-	res, err := m.surface.Call(ctx, req.Params.Name, surface.Request{Args: req.Params.Arguments, Progress: progress})
+	res, err := m.surface.Call(ctx, req.Params.Name, surface.Request{
+		Args: req.Params.Arguments, Progress: progress, Origin: m.originOf(req.Session, req.Extra),
+	})
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %v", tool.Clean(req.Params.Name, 200), err)}
 	}
@@ -170,6 +185,20 @@ func (m *MCP) answer(ctx context.Context, req *mcp.CallToolRequest, progress fun
 		}
 	}
 	return newRawResult(raw, req.ProtocolVersion()), nil
+}
+
+// originOf says who makes a request: the authenticated user, in the session of
+// the transport where it has one.
+func (m *MCP) originOf(s *mcp.ServerSession, extra *mcp.RequestExtra) call.Origin {
+	o := m.origin
+	if s != nil && s.ID() != "" {
+		o.Session = s.ID()
+		o.Run = o.Session
+	}
+	if extra != nil && extra.TokenInfo != nil {
+		o.Caller = extra.TokenInfo.UserID
+	}
+	return o
 }
 
 // progress passes a tool's reports to the client, when it asked for them.

@@ -88,8 +88,8 @@ func (s *toolSet) add(raw json.RawMessage) {
 		Annotations: readAnnotations(def.Annotations),
 		Definition:  raw,
 		Revision:    revision(raw),
-		Invoker:     &invoker{srv: s.srv, name: wire, shown: name},
 	}
+	t.Invoker = &invoker{srv: s.srv, name: wire, shown: name, revision: t.Revision}
 	t.Label = oneLine(lenient[string](def.Title), maxLabel)
 	if t.Label == "" {
 		t.Label = t.Annotations.Title

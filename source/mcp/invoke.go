@@ -16,9 +16,10 @@ import (
 // invoker calls one tool of one server, over whatever connection there is at
 // the time.
 type invoker struct {
-	srv   *server
-	name  string // as the server spells it
-	shown string // cleaned
+	srv      *server
+	name     string // as the server spells it
+	shown    string // cleaned
+	revision string // of the definition that the caller knows
 }
 
 // Invoke runs the tool. Waiting for a server that is still starting counts
@@ -41,12 +42,8 @@ func (i *invoker) Invoke(ctx context.Context, c tool.Call) (*tool.Result, error)
 		if err != nil {
 			return nil, i.explain(ctx, callCtx, nil, err)
 		}
-		if !i.srv.offers(i.shown) {
-			return nil, &tool.Error{
-				Code:   tool.CodeUnavailable,
-				Reason: fmt.Sprintf("MCP server %q no longer offers the tool %q: its list changed", i.srv.cfg.Name, i.shown),
-				Next:   "Search again.",
-			}
+		if err := i.stillOffered(); err != nil {
+			return nil, err
 		}
 		res, err := sess.call(callCtx, i, c)
 		if err == nil {
@@ -147,11 +144,25 @@ func (sess *session) gone() bool {
 	}
 }
 
-// offers reports whether the current list has the tool.
-func (s *server) offers(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.names[name]
+// stillOffered refuses a call that was made, and judged, by a definition that
+// the server no longer has: while a stale list is shown, or between a change
+// and the swap of the catalog, another tool would run than the one approved.
+func (i *invoker) stillOffered() error {
+	i.srv.mu.Lock()
+	revision, ok := i.srv.offered[i.shown]
+	i.srv.mu.Unlock()
+	what := "no longer offers the tool"
+	if ok && revision == i.revision {
+		return nil
+	}
+	if ok {
+		what = "has changed the definition of the tool"
+	}
+	return &tool.Error{
+		Code:   tool.CodeUnavailable,
+		Reason: fmt.Sprintf("MCP server %q %s %q: it was not called", i.srv.cfg.Name, what, i.shown),
+		Next:   "Search again, and describe it before you call it.",
+	}
 }
 
 // await returns the ready session, waiting while the server starts. A server

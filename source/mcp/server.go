@@ -26,11 +26,11 @@ type server struct {
 	mu      sync.Mutex
 	status  Status
 	tools   []*tool.Tool
-	names   map[string]bool // the wire names of tools
-	sess    *session        // set while ready
-	moved   chan struct{}   // closed and replaced whenever the state moves
-	settled bool            // was ready or failed at least once
-	shown   chan struct{}   // closed once a snapshot shows that it settled
+	offered map[string]string // the revision of each tool, by name
+	sess    *session          // set while ready
+	moved   chan struct{}     // closed and replaced whenever the state moves
+	settled bool              // was ready or failed at least once
+	shown   chan struct{}     // closed once a snapshot shows that it settled
 
 	failures int       // in a row
 	retryAt  time.Time // a call before this moment is refused at once
@@ -87,9 +87,9 @@ func (s *server) setTools(set *toolSet) {
 	for _, t := range s.tools {
 		old[t.Name] = t
 	}
-	s.names = make(map[string]bool, len(set.tools))
+	s.offered = make(map[string]string, len(set.tools))
 	for i, t := range set.tools {
-		s.names[t.Name] = true
+		s.offered[t.Name] = t.Revision
 		if o := old[t.Name]; o != nil && o.Revision == t.Revision && o.Mode == t.Mode {
 			set.tools[i] = o
 		}

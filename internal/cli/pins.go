@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsearch/toolsearch/pin"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+func newPins(app *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "pins",
+		Short: "See and accept what MCP servers changed about their tools",
+		Long: `The definition of every MCP tool is pinned when it is first seen. One that
+changes is blocked until the change is accepted here.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newPinsList(app), newPinsDiff(app), newPinsAccept(app))
+	return c
+}
+
+// pinJSON is a pin as --json prints it.
+type pinJSON struct {
+	ID       tool.ID `json:"id"`
+	Digest   string  `json:"digest"`
+	Waiting  bool    `json:"waiting"`
+	Offered  string  `json:"offeredDigest,omitempty"`
+	Accepted string  `json:"acceptedAt,omitempty"`
+}
+
+func newPinsList(app *app) *cobra.Command {
+	var asJSON, all bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the changes that wait; --all lists every pinned tool",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			pins, done, err := app.openPins(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			found, err := pins.List(cmd.Context(), "")
+			if err != nil {
+				return storeError(err)
+			}
+			shown := []pinJSON{}
+			for _, p := range found {
+				if all || p.Waiting() {
+					shown = append(shown, pinJSON{tool.NewID(tool.MCP, p.Server, p.Tool), p.Digest, p.Waiting(), p.OfferedDigest, localTime(p.AcceptedAt)})
+				}
+			}
+			if asJSON {
+				return app.std.printJSON(shown)
+			}
+			return printPins(app.std, shown)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().BoolVar(&all, "all", false, "list every pinned tool")
+	return c
+}
+
+func printPins(s *streams, pins []pinJSON) error {
+	if len(pins) == 0 {
+		fmt.Fprintln(s.err, "no change waits")
+		return nil
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	for _, p := range pins {
+		state := "accepted"
+		if p.Waiting {
+			state = "changed: see 'toolsearch pins diff'"
+		}
+		fmt.Fprintf(w, "%s\t%s\n", oneLine(string(p.ID), 200), state)
+	}
+	return w.Flush()
+}
+
+func newPinsDiff(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff ID",
+		Short: "Show what a server changed about a tool, hidden characters too",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pins, done, err := app.openPins(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			p, err := waitingPin(cmd.Context(), pins, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(app.std.out, pin.Diff(p.Definition, p.OfferedDefinition))
+			return err
+		},
+	}
+}
+
+func newPinsAccept(app *app) *cobra.Command {
+	var digest string
+	c := &cobra.Command{
+		Use:   "accept ID",
+		Short: "Accept a changed definition; look at the diff first",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pins, done, err := app.openPins(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			p, err := waitingPin(cmd.Context(), pins, args[0])
+			if err != nil {
+				return err
+			}
+			if digest == "" {
+				digest = p.OfferedDigest
+			}
+			pinner, err := pin.New(pin.Config{Store: pins})
+			if err != nil {
+				return err
+			}
+			if err := pinner.Accept(cmd.Context(), p.Server, p.Tool, digest); err != nil {
+				return err
+			}
+			fmt.Fprintf(app.std.err, "accepted %s\n", tool.NewID(tool.MCP, p.Server, p.Tool))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest, as 'pins list --json' prints it")
+	return c
+}
+
+func (a *app) openPins(ctx context.Context) (pin.Store, func(), error) {
+	s, done, err := a.openStore(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pinStore{s}, done, nil
+}
+
+// waitingPin finds the waiting change of a tool, by its id or its name.
+func waitingPin(ctx context.Context, pins pin.Store, ref string) (pin.Pin, error) {
+	found, err := pins.List(ctx, "")
+	if err != nil {
+		return pin.Pin{}, storeError(err)
+	}
+	var fits []pin.Pin
+	for _, p := range found {
+		if p.Waiting() && (string(tool.NewID(tool.MCP, p.Server, p.Tool)) == ref || p.Tool == ref) {
+			fits = append(fits, p)
+		}
+	}
+	if len(fits) != 1 {
+		return pin.Pin{}, hintError{fmt.Errorf("pins: %d changes of %q wait", len(fits), tool.Clean(ref, 200)), "'toolsearch pins list' names them by id"}
+	}
+	p, ok, err := pins.Get(ctx, fits[0].Server, fits[0].Tool) // List may leave the definitions out
+	if err != nil {
+		return pin.Pin{}, storeError(err)
+	}
+	if !ok {
+		return pin.Pin{}, fmt.Errorf("pins: the pin of %q is gone", tool.Clean(ref, 200))
+	}
+	return p, nil
+}

@@ -1,0 +1,57 @@
+package toolsearch
+
+import (
+	"context"
+
+	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/schema"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// stages are the pipeline's, outermost first: transcript, policy, pin, repeats,
+// validation, approval, hooks, and validation once more right before the
+// target, since a hook may have replaced the arguments.
+func (o Options) stages(schemas *schema.Cache) []call.Stage {
+	var stages []call.Stage
+	if o.Transcript != nil {
+		stages = append(stages, o.Transcript.Stage())
+	}
+	stages = append(stages, call.Allowed(func(t *tool.Tool) bool {
+		return o.Policy.Allows(t) && (o.Keep == nil || o.Keep(t))
+	}))
+	if o.Pins != nil {
+		stages = append(stages, o.Pins.Stage())
+	}
+	stages = append(stages, call.NewRepeats().Stage())
+	// Nobody is asked about arguments that are wrong anyway.
+	stages = append(stages, call.ValidateInput(schemas))
+	if o.Approval != nil {
+		stages = append(stages, o.Approval.Stage())
+	} else {
+		stages = append(stages, call.OnlyNamed(o.Policy.Named))
+	}
+	stages = append(stages, call.ValidateOutput(schemas))
+	if o.Hooks != nil {
+		stages = append(stages, o.Hooks.Stage())
+		if o.Approval != nil {
+			stages = append(stages, o.Approval.Recheck())
+		}
+		stages = append(stages, call.ValidateInput(schemas))
+	}
+	return stages
+}
+
+// held asks the pins which tools' definitions wait to be accepted.
+func (o Options) held(ctx context.Context) func([]*tool.Tool) ([]tool.ID, error) {
+	if o.Pins == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // planning goes on as long as the toolset
+	return func(tools []*tool.Tool) ([]tool.ID, error) {
+		report, err := o.Pins.Check(ctx, tools)
+		if err != nil {
+			return nil, err
+		}
+		return report.Held(), nil
+	}
+}
