@@ -123,35 +123,3 @@ func (s *Start) Expand(dir string, lookup Lookup) (Start, error) {
 	out.Cwd = filepath.Join(dir, filepath.FromSlash(out.Cwd))
 	return out, nil
 }
-
-// Expand returns the hook with its variables filled in, its command absolute or
-// in PATH. The result holds secrets.
-func (h Hook) Expand(lookup Lookup) (Hook, error) {
-	e := &expander{lookup: lookup}
-	out := h.clone()
-	out.Args = e.texts("args", h.Args)
-	out.Env = e.vars("env", h.Env)
-	out.Headers = e.vars("headers", h.Headers)
-	if h.Command != "" {
-		out.Command = e.text("command", h.Command)
-		if e.err == nil && !insideOrElsewhere(out.Command) {
-			e.err = errors.New("command: the program lies outside the plugin's folder once its variables are filled in")
-		}
-		out.Command = program(h.Dir, out.Command)
-	}
-	if h.URL != "" {
-		out.URL = e.text("url", h.URL)
-		if e.err == nil && !httpURL(out.URL) {
-			e.err = errors.New("url: it is no http or https address once its variables are filled in")
-		}
-	}
-	for _, v := range out.Headers {
-		if e.err == nil && strings.ContainsAny(v.Value, "\r\n\x00") {
-			e.err = fmt.Errorf("headers.%s: it holds a line end once its variables are filled in", v.Name)
-		}
-	}
-	if e.err != nil {
-		return Hook{}, fmt.Errorf("hook %q of plugin %q: %w", h.Name, h.Plugin, e.err)
-	}
-	return out, nil
-}

@@ -94,18 +94,16 @@ func readManifest(dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }() // only read
-	info, err := root.Stat(ManifestName)
-	if err != nil {
-		return nil, fmt.Errorf("read its manifest: %w", err)
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return nil, fmt.Errorf("read its manifest: %s is no regular file", ManifestName)
-	}
-	f, err := root.Open(ManifestName)
+	f, err := root.OpenFile(ManifestName, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read its manifest: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
+	if info, err := f.Stat(); err != nil {
+		return nil, fmt.Errorf("read its manifest: %w", err)
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read its manifest: %s is no regular file", ManifestName)
+	}
 	src, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
 	if err != nil {
 		return nil, fmt.Errorf("read its manifest: %w", err)

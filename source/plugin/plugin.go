@@ -25,9 +25,9 @@ package plugin
 
 import (
 	"path/filepath"
-	"slices"
 	"time"
 
+	"github.com/toolsearch/toolsearch/hook"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -72,21 +72,12 @@ type Var struct {
 	Value string `json:"value"`
 }
 
-// Event is a moment in a tool call.
-type Event string
-
-// The events that a plugin may hook.
-const (
-	BeforeToolCall Event = "before_tool_call"
-	AfterToolCall  Event = "after_tool_call"
-)
-
 // Hook is something a plugin wants run around tool calls: a command or a URL.
-// This package only reads it. Its texts may hold variables: see Expand.
+// Its texts may hold variables: see Expand. Ready makes it runnable.
 type Hook struct {
 	Plugin  string // the plugin's id
-	Name    string // unique inside the plugin, such as "no-rm" or "before_tool_call[0]"
-	Event   Event
+	Name    string // unique inside the plugin, such as "no-rm" or "before-1"
+	Event   hook.Event
 	Match   []string // tool patterns, as in tools.allow; never empty
 	Timeout time.Duration
 
@@ -105,11 +96,4 @@ func program(dir, command string) string {
 		return command
 	}
 	return filepath.Join(dir, filepath.FromSlash(command))
-}
-
-// clone copies what a reader may hand on.
-func (h Hook) clone() Hook {
-	h.Match, h.Args = slices.Clone(h.Match), slices.Clone(h.Args)
-	h.Env, h.Headers = slices.Clone(h.Env), slices.Clone(h.Headers)
-	return h
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsearch/toolsearch/hook"
 	"github.com/toolsearch/toolsearch/internal/json5"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/schema"
@@ -23,15 +24,7 @@ const (
 	maxLabel       = 200
 	maxDescription = 16 << 10
 	maxPattern     = 256
-)
-
-// Times that a manifest may set, in milliseconds, and their defaults.
-const (
-	lowMs, highMs       = 100, 600_000
-	idleHighMs          = 86_400_000
-	defaultStartTimeout = 30 * time.Second
-	defaultCallTimeout  = 60 * time.Second
-	defaultHookTimeout  = 5 * time.Second
+	maxHookName    = 64 // as package hook has it
 )
 
 // reader checks a decoded manifest and makes a Plugin of it.
@@ -152,9 +145,9 @@ func (r *reader) start(b *startBlock) *Start {
 	s := &Start{
 		Command: b.Command, Args: b.Args, Cwd: b.Cwd,
 		Env:          r.vars(at.Child("env"), b.Env, true),
-		StartTimeout: r.millis(at.Child("startTimeoutMs"), b.StartTimeoutMs, highMs, defaultStartTimeout),
-		CallTimeout:  r.millis(at.Child("callTimeoutMs"), b.CallTimeoutMs, highMs, defaultCallTimeout),
-		IdleTimeout:  r.millis(at.Child("idleTimeoutMs"), b.IdleTimeoutMs, idleHighMs, 0),
+		StartTimeout: r.millis(at.Child("startTimeoutMs"), b.StartTimeoutMs, span{100 * time.Millisecond, 10 * time.Minute, 30 * time.Second}),
+		CallTimeout:  r.millis(at.Child("callTimeoutMs"), b.CallTimeoutMs, span{100 * time.Millisecond, 10 * time.Minute, time.Minute}),
+		IdleTimeout:  r.millis(at.Child("idleTimeoutMs"), b.IdleTimeoutMs, span{100 * time.Millisecond, 24 * time.Hour, 0}),
 	}
 	r.template(at.Child("cwd"), b.Cwd)
 	if b.Cwd != "" && !strings.Contains(b.Cwd, "${") && !filepath.IsLocal(filepath.FromSlash(b.Cwd)) {
@@ -226,14 +219,18 @@ func (r *reader) vars(at place, m map[string]string, environment bool) []Var {
 	return out
 }
 
-func (r *reader) millis(at place, ms *int64, high int64, byDefault time.Duration) time.Duration {
+// span bounds a time of the manifest.
+type span struct{ low, high, byDefault time.Duration }
+
+func (r *reader) millis(at place, ms *int64, in span) time.Duration {
 	if ms == nil {
-		return byDefault
+		return in.byDefault
 	}
-	if *ms < lowMs || *ms > high {
-		r.fault(at, "", "%d is out of bounds; expected %d to %d milliseconds", *ms, lowMs, high)
+	low, high := in.low.Milliseconds(), in.high.Milliseconds()
+	if *ms < low || *ms > high {
+		r.fault(at, "", "%d is out of bounds; expected %d to %d milliseconds", *ms, low, high)
 	}
-	return time.Duration(*ms) * time.Millisecond
+	return time.Duration(min(max(*ms, low), high)) * time.Millisecond
 }
 
 func (r *reader) tools(p *Plugin, blocks []toolBlock) {
@@ -309,6 +306,8 @@ func validToolName(name string) bool {
 	return name != "" && len(name) <= 64
 }
 
+func validHookName(name string) bool { return validToolName(name) }
+
 // schema checks the form of a schema; Check compiles it.
 func (r *reader) schema(p *Plugin, at place, raw json.RawMessage, ofObject bool) bool {
 	node := r.doc.Get(at)
@@ -338,9 +337,10 @@ func (r *reader) hooks(m *manifest) []Hook {
 	var out []Hook
 	seen := map[string]bool{}
 	for _, group := range []struct {
-		event  Event
+		event  hook.Event
+		short  string
 		blocks []hookBlock
-	}{{BeforeToolCall, m.Hooks.Before}, {AfterToolCall, m.Hooks.After}} {
+	}{{hook.Before, "before", m.Hooks.Before}, {hook.After, "after", m.Hooks.After}} {
 		at := key("hooks", string(group.event))
 		if len(group.blocks) > maxHooks {
 			r.fault(at, "", "%d hooks, at most %d are allowed", len(group.blocks), maxHooks)
@@ -350,10 +350,13 @@ func (r *reader) hooks(m *manifest) []Hook {
 			h := r.hook(at.Elem(i), b)
 			h.Plugin, h.Event = m.ID, group.event
 			if h.Name == "" {
-				h.Name = fmt.Sprintf("%s[%d]", group.event, i)
+				h.Name = fmt.Sprintf("%s-%d", group.short, i+1)
 			}
-			if seen[h.Name] {
-				r.fault(at.Elem(i).Child("name"), "rename one of them", "two hooks are called %s", clip(h.Name))
+			switch name := at.Elem(i).Child("name"); {
+			case !validHookName(h.Name) || len(h.fullName()) > maxHookName:
+				r.fault(name, "", "%s is no name of a hook; expected letters, digits, '_' and '-', with the plugin's id and a dot at most %d characters", clip(b.Name), maxHookName)
+			case seen[h.Name]:
+				r.fault(name, "rename one of them", "two hooks are called %s", clip(h.Name))
 			}
 			seen[h.Name] = true
 			out = append(out, h)
@@ -364,9 +367,9 @@ func (r *reader) hooks(m *manifest) []Hook {
 
 func (r *reader) hook(at place, b hookBlock) Hook {
 	h := Hook{
-		Name: line(b.Name, maxLabel), Match: b.Match, Dir: r.dir,
+		Name: b.Name, Match: b.Match, Dir: r.dir,
 		Command: b.Command, Args: b.Args, URL: b.URL,
-		Timeout: r.millis(at.Child("timeoutMs"), b.TimeoutMs, highMs, defaultHookTimeout),
+		Timeout: r.millis(at.Child("timeoutMs"), b.TimeoutMs, span{hook.MinTimeout, hook.MaxTimeout, hook.DefaultTimeout}),
 		Env:     r.vars(at.Child("env"), b.Env, true),
 		Headers: r.vars(at.Child("headers"), b.Headers, false),
 	}

@@ -68,9 +68,7 @@ func Open(plugins []*Plugin, opt Options) (*Source, error) {
 			return nil, fmt.Errorf("open the plugins: %s and %s both have the id %q; remove one of them", other, p.Dir, p.ID)
 		}
 		folders[p.ID] = p.Dir
-		for _, h := range p.Hooks {
-			s.hooks = append(s.hooks, h.clone())
-		}
+		s.hooks = append(s.hooks, p.Hooks...)
 		if p.Start == nil {
 			continue
 		}

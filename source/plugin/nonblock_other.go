@@ -1,0 +1,5 @@
+//go:build !unix
+
+package plugin
+
+const nonblock = 0
