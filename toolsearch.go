@@ -71,6 +71,9 @@ type Options struct {
 	// Approval, when not nil, decides which calls a person is asked about. With
 	// nil, core tools that change the machine run only when Policy names them.
 	Approval *approval.Gate
+	// Output bounds each result that a model reads; zero fields are the defaults.
+	// What is cut can be paged with tool_call.
+	Output call.Limits
 	// Pins, when not nil, holds the tools of MCP servers to their definitions.
 	Pins *pin.Pinner
 	// Hooks, when not nil, run around every call. Close does not close them.
@@ -110,6 +113,14 @@ func New(ctx context.Context, opt Options) (*Toolset, error) {
 	if opt.Logger == nil {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
+	pager, err := call.NewPager(call.PagerConfig{})
+	if err != nil {
+		return nil, fmt.Errorf("make a toolset: %w", err)
+	}
+	shaper, err := call.NewShaper(opt.Output, pager)
+	if err != nil {
+		return nil, fmt.Errorf("make a toolset: %w", err)
+	}
 	servers, err := mcp.NewManager(opt.Servers, opt.MCP)
 	if err != nil {
 		return nil, fmt.Errorf("make a toolset: %w", err)
@@ -137,7 +148,7 @@ func New(ctx context.Context, opt Options) (*Toolset, error) {
 	t.pipeline = call.New(opt.stages(schemas)...)
 	t.surface, err = surface.New(surface.Config{
 		Limits: opt.Limits, View: t.planner.View, Pipeline: t.pipeline, Schemas: schemas, Code: runner,
-		Transcript: opt.Transcript, Logger: opt.Logger,
+		Transcript: opt.Transcript, Shaper: shaper, Logger: opt.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, t.closeParts())

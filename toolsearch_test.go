@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -160,5 +162,46 @@ func TestModeOff(t *testing.T) {
 	}
 	if _, err := set.Handle(t.Context(), surface.ToolSearch, json.RawMessage(`{"query":"a"}`)); tool.CodeOf(err) != tool.CodeUnknownTool {
 		t.Errorf("a control answers in mode off: %v", err)
+	}
+}
+
+// A long result is cut to the budget, says so, and can be read to its end.
+func TestLongResultsArePaged(t *testing.T) {
+	var lines []string
+	for i := range 5000 {
+		lines = append(lines, fmt.Sprintf("line %d", i))
+	}
+	whole := strings.Join(lines, "\n")
+	long, err := toolsearch.Func("p", "long", "A long text", func(context.Context, struct{}) (string, error) { return whole, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := newSet(t, toolsearch.Options{Tools: []*tool.Tool{long}})
+	ask := func(args string) string {
+		t.Helper()
+		res, err := set.Handle(t.Context(), surface.ToolCall, json.RawMessage(args))
+		if err != nil || res.IsError {
+			t.Fatalf("%s: %v, %s", args, err, res.Text())
+		}
+		if n := tool.Chars(res.Text()); n > 20_000 {
+			t.Fatalf("%s: %d characters, the budget is 20,000", args, n)
+		}
+		return res.Text()
+	}
+	seen := ask(`{"id":"long"}`)
+	handle := regexp.MustCompile(`"page": ?"([^"]+)"`).FindStringSubmatch(strings.ReplaceAll(seen, `\"`, `"`))
+	if handle == nil {
+		t.Fatalf("the cut result gives no handle: …%s", seen[max(0, len(seen)-600):])
+	}
+	for offset := regexp.MustCompile(`"offset": ?(\d+)`); !strings.Contains(seen, "line 4999"); {
+		next := offset.FindAllStringSubmatch(strings.ReplaceAll(seen, `\"`, `"`), -1)
+		if next == nil {
+			t.Fatalf("no offset to read on: …%s", seen[max(0, len(seen)-600):])
+		}
+		seen = ask(fmt.Sprintf(`{"page":%q,"offset":%s}`, handle[1], next[len(next)-1][1]))
+	}
+	// The library's own call, like a code body, gets it whole.
+	if res, err := set.Call(t.Context(), "long", nil); err != nil || res.Text() != whole {
+		t.Errorf("the library got %d of %d bytes (%v)", len(res.Text()), len(whole), err)
 	}
 }

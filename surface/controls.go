@@ -67,7 +67,9 @@ const describeParameters = `{"type":"object","properties":{` +
 
 const callParameters = `{"type":"object","properties":{` +
 	`"id":{"type":"string","description":"The tool's id, from a search result"},` +
-	`"args":{"type":"object","description":"The tool's arguments"}},"required":["id"]}`
+	`"args":{"type":"object","description":"The tool's arguments"},` +
+	`"page":{"type":"string","description":"Instead of id: the handle of a result that was cut"},` +
+	`"offset":{"type":"integer","minimum":0,"description":"With page: where to read on"}}}`
 
 func (s *Surface) define(name string) Definition {
 	d := Definition{Name: name, Description: text(name + ".md")}

@@ -45,6 +45,7 @@ type Surface struct {
 	schemas  *schema.Cache
 	code     CodeRunner
 	record   *transcript.Transcript
+	shaper   *call.Shaper
 	logger   *slog.Logger
 	counts   counters
 }
@@ -59,7 +60,10 @@ type Config struct {
 	// Transcript, when not nil, is told what the model saw and asked. Calls reach
 	// it through the pipeline.
 	Transcript *transcript.Transcript
-	Logger     *slog.Logger // nil logs nothing
+	// Shaper, when not nil, bounds every result that a model reads. In mode Off
+	// results pass as they are; code bodies always get them whole.
+	Shaper *call.Shaper
+	Logger *slog.Logger // nil logs nothing
 }
 
 // New makes a Surface.
@@ -73,7 +77,7 @@ func New(c Config) (*Surface, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Surface{record: c.Transcript, logger: c.Logger, limits: c.Limits, view: c.View, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
+	return &Surface{record: c.Transcript, shaper: c.Shaper, logger: c.Logger, limits: c.Limits, view: c.View, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
 }
 
 type counters struct{ searches, describes, calls, emptySearches atomic.Int64 }
@@ -150,6 +154,14 @@ type Request struct {
 // hidden tool by its exact name. Failures are results, which a model reads and
 // goes on; the only error is a name that nothing bears.
 func (s *Surface) Call(ctx context.Context, name string, r Request) (*tool.Result, error) {
+	res, err := s.run(ctx, name, r)
+	if v := s.view(); err != nil || s.shaper == nil || v == nil || v.Mode == Off {
+		return res, err
+	}
+	return s.shaper.Shape(r.Origin, res), nil
+}
+
+func (s *Surface) run(ctx context.Context, name string, r Request) (*tool.Result, error) {
 	if len(r.Args) == 0 || string(r.Args) == "null" {
 		r.Args = json.RawMessage("{}")
 	}
@@ -325,6 +337,15 @@ func (s *Surface) describe(ctx context.Context, c *catalog.Catalog, r Request) (
 }
 
 func (s *Surface) call(ctx context.Context, c *catalog.Catalog, r Request) (*tool.Result, error) {
+	if page, ok, err := call.ReadPage(r.Args); err != nil || ok {
+		if err == nil && s.shaper == nil {
+			err = inputError("tool_call: no result is held here", "Pass {\"id\": …, \"args\": {…}}.")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.shaper.Page(r.Origin, page)
+	}
 	shape, err := readCall(r.Args)
 	if err != nil {
 		return nil, err
