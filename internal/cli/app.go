@@ -130,6 +130,7 @@ type openOptions struct {
 	core  bool         // whether core tools are on when the configuration does not say
 	wait  bool         // for every server, showing progress
 	mode  surface.Mode // overrides the configuration's when not ""
+	all   bool         // plan every tool, whatever the policy says of it: for the operator's eyes alone
 }
 
 // toolset is a running Toolset and what closes with it.
@@ -182,6 +183,10 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		}
 		set.elicit = rec.elicit
 	}
+	applied := pol
+	if opt.all {
+		applied, keep = nil, nil
+	}
 	for _, w := range policyWarnings {
 		set.warnings = append(set.warnings, w.String())
 	}
@@ -193,7 +198,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		},
 		Mode:   mode,
 		Limits: catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
-		Policy: pol,
+		Policy: applied,
 		Keep:   keep,
 		Code:   a.codeOptions(ts),
 		Logger: a.logger(),

@@ -13,9 +13,8 @@ func newPolicy(cfg *config.Config, agent string) (*policy.Policy, []policy.Warni
 	return policy.Compile(policyLayers(cfg, agent))
 }
 
-// serverFilter applies the servers' own includeTools and excludeTools. It is
-// nil when no server has any.
-func serverFilter(cfg *config.Config) (func(*tool.Tool) bool, error) {
+// serverPolicies are the servers' own includeTools and excludeTools, by server.
+func serverPolicies(cfg *config.Config) (map[string]*policy.Policy, error) {
 	byServer := map[string]*policy.Policy{}
 	for _, s := range cfg.MCP.Servers {
 		if len(s.Include) == 0 && len(s.Exclude) == 0 {
@@ -33,8 +32,15 @@ func serverFilter(cfg *config.Config) (func(*tool.Tool) bool, error) {
 		}
 		byServer[s.Name] = p
 	}
-	if len(byServer) == 0 {
-		return nil, nil
+	return byServer, nil
+}
+
+// serverFilter applies the servers' own includeTools and excludeTools. It is
+// nil when no server has any.
+func serverFilter(cfg *config.Config) (func(*tool.Tool) bool, error) {
+	byServer, err := serverPolicies(cfg)
+	if err != nil || len(byServer) == 0 {
+		return nil, err
 	}
 	return func(t *tool.Tool) bool {
 		p := byServer[t.Owner]
