@@ -177,7 +177,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	set := &toolset{cfg: cfg, search: ts, policy: pol, warnings: modeWarnings}
 	rec := &recording{close: func() {}}
 	if opt.calls {
-		if rec, err = a.openRecording(ctx, pol, servers, opt.serve); err != nil {
+		if rec, err = a.openRecording(ctx, recordingOptions{cfg.Tools.Calls, pol, servers, opt.serve}); err != nil {
 			closeCore()
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	if opt.all {
 		applied, keep = nil, nil
 	}
-	for _, w := range policyWarnings {
+	for _, w := range append(policyWarnings, rec.warnings...) {
 		set.warnings = append(set.warnings, w.String())
 	}
 	set.Toolset, err = toolsearch.New(ctx, toolsearch.Options{
@@ -203,7 +203,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		Code:   a.codeOptions(ts),
 		Logger: a.logger(),
 
-		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins,
+		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins, Hooks: rec.hooks, Output: cfg.Tools.Output,
 	})
 	if err != nil {
 		rec.close()

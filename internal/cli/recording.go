@@ -3,9 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"os"
 	"strings"
 
 	"github.com/toolsearch/toolsearch/approval"
+	"github.com/toolsearch/toolsearch/hook"
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/internal/store"
 	"github.com/toolsearch/toolsearch/pin"
@@ -14,44 +18,75 @@ import (
 	"github.com/toolsearch/toolsearch/transcript"
 )
 
-// recording is what calls need of the store: the transcript, the approvals and
-// the pins.
+// recordingOptions say what a recording is made of.
+type recordingOptions struct {
+	calls   config.Calls
+	policy  *policy.Policy
+	servers []mcp.Server
+	serve   bool // whether an MCP client asks
+}
+
+// recording is what stands around calls: the transcript, the approvals and the
+// pins, which need the store, and the hooks.
 type recording struct {
 	transcript *transcript.Transcript
 	gate       *approval.Gate
 	pins       *pin.Pinner
+	hooks      *hook.Set           // nil when none is configured
 	elicit     *server.Elicitation // nil outside of an MCP server
+	warnings   []policy.Warning
 	close      func()
 }
 
 // openRecording opens the store. Calls need it: without it none is made.
-func (a *app) openRecording(ctx context.Context, pol *policy.Policy, servers []mcp.Server, serve bool) (*recording, error) {
+func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recording, error) {
+	// Before the store: a hook that cannot run is the configuration's fault.
+	hooks, secrets, err := resolveHooks(opt.calls.Hooks)
+	if err != nil {
+		return nil, err
+	}
 	s, closeStore, err := a.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.newRecording(s, pol, servers, serve)
+	redactor := transcript.NewRedactor(transcript.RedactorConfig{Secrets: append(secrets, serverSecrets(opt.servers)...)})
+	r, err := a.newRecording(s, redactor, opt)
+	if err == nil {
+		err = r.setHooks(hooks)
+	}
 	if err != nil {
 		closeStore()
 		return nil, err
 	}
-	closeElicit := func() {
+	r.close = func() {
+		if r.hooks != nil {
+			if err := r.hooks.Close(); err != nil {
+				fmt.Fprintf(a.std.err, "warning: close the hooks: %v\n", err)
+			}
+		}
 		if r.elicit != nil {
 			r.elicit.Close()
 		}
+		closeStore()
 	}
-	r.close = func() { closeElicit(); closeStore() }
 	return r, nil
 }
 
-func (a *app) newRecording(s *store.Store, pol *policy.Policy, servers []mcp.Server, serve bool) (*recording, error) {
+func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt recordingOptions) (*recording, error) {
 	r := &recording{}
-	redactor := transcript.NewRedactor(transcript.RedactorConfig{Secrets: serverSecrets(servers)})
 	var err error
 	if r.transcript, err = transcript.New(transcript.Config{Recorder: s, Counter: s, Redactor: redactor}); err != nil {
 		return nil, err
 	}
-	if serve {
+	rules, warnings, err := approval.Compile(approvalRules(opt.calls.Approvals))
+	if err != nil {
+		return nil, err
+	}
+	r.warnings = append(r.warnings, warnings...)
+	if r.pins, err = pin.New(pin.Config{Store: pinStore{s}, Mode: opt.calls.Pins, OnChange: a.definitionChanged(opt.calls.Pins)}); err != nil {
+		return nil, err
+	}
+	if opt.serve {
 		key, err := approvalKey(s)
 		if err != nil {
 			return nil, err
@@ -60,20 +95,78 @@ func (a *app) newRecording(s *store.Store, pol *policy.Policy, servers []mcp.Ser
 			return nil, err
 		}
 	}
-	rules, _, err := approval.Compile(approval.RuleSet{})
-	if err != nil {
-		return nil, err
-	}
 	r.gate, err = a.newGate(approvalStore{s}, gateOptions{
-		rules: rules, policyVersion: pol.Fingerprint(), elicit: r.elicit, redactor: redactor,
+		rules: rules, policyVersion: opt.policy.Fingerprint(), elicit: r.elicit, redactor: redactor,
+		expiry: opt.calls.Approvals.Expiry, wait: opt.calls.Approvals.Wait,
 	})
-	if err != nil {
-		return nil, err
-	}
-	r.pins, err = pin.New(pin.Config{Store: pinStore{s}, Mode: pin.Block, OnChange: func(c pin.Change) {
-		fmt.Fprintf(a.std.err, "warning: the definition of %s has changed; it is blocked until 'toolsearch pins accept %s'\n", c.ID, c.ID)
-	}})
 	return r, err
+}
+
+// definitionChanged tells of a changed definition what becomes of the tool.
+func (a *app) definitionChanged(mode pin.Mode) func(pin.Change) {
+	return func(c pin.Change) {
+		what := "it is blocked until 'toolsearch pins accept %s'\n"
+		if mode == pin.Warn {
+			what = "it is called all the same; see 'toolsearch pins diff %s'\n"
+		}
+		fmt.Fprintf(a.std.err, "warning: the definition of %s has changed; "+what, c.ID, c.ID)
+	}
+}
+
+// approvalRules are the configuration's rules, for the gate.
+func approvalRules(c config.Approvals) approval.RuleSet {
+	set := approval.RuleSet{Core: c.Core, Otherwise: c.Otherwise}
+	for i, r := range c.Rules {
+		set.Rules = append(set.Rules, approval.Rule{
+			Action: r.Action, Tools: policyEntries(r.Tools), Claims: r.Claims, Name: fmt.Sprintf("tools.approvals.rules[%d]", i),
+		})
+	}
+	return set
+}
+
+// setHooks makes the hooks, which ask for approval through the gate.
+func (r *recording) setHooks(hooks []hook.Hook) error {
+	if len(hooks) == 0 {
+		return nil
+	}
+	set, warnings, err := hook.New(hooks, hook.AskerFunc(r.gate.AskFor))
+	r.hooks, r.warnings = set, append(r.warnings, warnings...)
+	return err
+}
+
+// resolveHooks fills in the variables of the hooks and makes what they run. A
+// hook that cannot be made is an error: calls do not go on without it.
+func resolveHooks(configured []config.Hook) (hooks []hook.Hook, secrets []string, err error) {
+	for _, c := range configured {
+		v, err := c.Resolve(os.LookupEnv)
+		if err != nil {
+			return nil, nil, err
+		}
+		h := hook.Hook{Name: c.Name, Event: c.Event, Tools: policyEntries(c.Tools), Timeout: c.Timeout}
+		if v.URL != "" {
+			header := http.Header{}
+			for _, x := range v.Headers {
+				header.Set(x.Name, x.Value)
+				secrets = append(secrets, headerSecrets(x.Value)...)
+			}
+			h.Runner, err = hook.HTTP(hook.HTTPConfig{URL: v.URL, Header: header})
+		} else {
+			var env []string
+			for _, x := range v.Env {
+				env = append(env, x.Name+"="+x.Value)
+				secrets = append(secrets, x.Value)
+			}
+			h.Runner, err = hook.Command(hook.CommandConfig{Command: v.Command, Dir: v.Dir, Env: env})
+		}
+		if err != nil {
+			return nil, nil, hintError{
+				fmt.Errorf("%s: hook %q: %w", c.Pos, c.Name, err),
+				"mend the hook under tools.hooks; no call is made without it",
+			}
+		}
+		hooks = append(hooks, h)
+	}
+	return hooks, secrets, nil
 }
 
 // serverSecrets are the values that no record may hold.
@@ -81,7 +174,7 @@ func serverSecrets(servers []mcp.Server) []string {
 	var out []string
 	for _, s := range servers {
 		for _, v := range s.Headers {
-			out = append(out, v)
+			out = append(out, headerSecrets(v)...)
 		}
 		for _, kv := range s.Env {
 			if _, value, ok := strings.Cut(kv, "="); ok {
@@ -90,4 +183,12 @@ func serverSecrets(servers []mcp.Server) []string {
 		}
 	}
 	return out
+}
+
+// headerSecrets are a header's value, and what follows a scheme such as Bearer.
+func headerSecrets(value string) []string {
+	if _, token, ok := strings.Cut(value, " "); ok {
+		return []string{value, strings.TrimSpace(token)}
+	}
+	return []string{value}
 }

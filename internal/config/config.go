@@ -54,6 +54,7 @@ type Config struct {
 // Tools is the section tools.
 type Tools struct {
 	Policy
+	Calls
 	ToolSearch ToolSearch // for an agent, see Config.ToolSearchFor
 	Core       *bool      // tools.core; nil when the file does not say
 }
@@ -179,5 +180,5 @@ func (c *Config) Server(name string) (Server, bool) {
 
 // Default returns the configuration of no file.
 func Default() *Config {
-	return &Config{Tools: Tools{ToolSearch: (&searchBlock{}).resolve(nil, nil)}}
+	return &Config{Tools: Tools{Calls: defaultCalls(), ToolSearch: (&searchBlock{}).resolve(nil, nil)}}
 }

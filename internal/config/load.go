@@ -100,7 +100,7 @@ type agentBlock struct {
 func rootSection() section[fileBlock] {
 	return section[fileBlock]{
 		fields: []field[fileBlock]{
-			{row{Key: "tools", Type: "object", Doc: "Which tools there are, and how a model meets them."}, func(r *reader, s spot, f *fileBlock) { readTools(r, s, &f.tools) }},
+			{row{Key: "tools", Type: "object", Doc: "Which tools there are, and how a model meets them."}, func(r *reader, s spot, f *fileBlock) { readTools(r, s, toolsSection(), &f.tools) }},
 			part(row{Key: "mcp", Doc: "MCP servers."}, mcpSection(), func(f *fileBlock) *MCP { return &f.mcp }),
 			part(row{Key: "agents", Doc: "Settings of single agents."}, agentsSection(), func(f *fileBlock) *[]agentBlock { return &f.agents }),
 			{row{Key: "$schema", Type: "string", Doc: "For editors; not read."}, func(*reader, spot, *fileBlock) {}},
@@ -139,7 +139,8 @@ func agentSection() section[agentBlock] {
 		intro: "One agent. Other keys, such as `name`, `workspace` and `model`, belong to other programs and are ignored.",
 		fields: []field[agentBlock]{
 			{row{Key: "id", Type: "string", Doc: "The agent's id; upper and lower case are alike."}, func(r *reader, s spot, a *agentBlock) { a.id, _ = r.text(s) }},
-			{row{Key: "tools", Type: "object", Doc: "The same keys as `tools`: rules that restrict this agent further, and its own `toolSearch`."}, func(r *reader, s spot, a *agentBlock) { readTools(r, s, &a.tools) }},
+			{row{Key: "tools", Type: "object", Doc: "The same keys as `tools`: rules that restrict this agent further, and its own `toolSearch`. `approvals`, `hooks`, `pins` and `output` hold for every agent and do not stand here."},
+				func(r *reader, s spot, a *agentBlock) { readTools(r, s, agentToolsSection(), &a.tools) }},
 		},
 		stance:  quiet,
 		foreign: []string{"default", "name", "workspace", "agentDir", "model", "skills", "identity", "groupChat", "subagents", "sandbox", "runtime", "cwd", "params", "models"},
@@ -189,10 +190,10 @@ func (r *reader) addAgent(a agentBlock, path json5.Path, into *[]agentBlock) {
 
 // config reads the whole tree.
 func (r *reader) config() *Config {
-	var f fileBlock
+	f := fileBlock{tools: toolsBlock{calls: defaultCalls()}}
 	root := rootSection()
 	root.read(r, spot{node: r.doc.Root}, &f)
-	c := &Config{Tools: Tools{Policy: f.tools.policy, Core: f.tools.core, ToolSearch: f.tools.search.resolve(r, &f.tools.search)}, MCP: f.mcp}
+	c := &Config{Tools: Tools{Policy: f.tools.policy, Calls: f.tools.calls, Core: f.tools.core, ToolSearch: f.tools.search.resolve(r, &f.tools.search)}, MCP: f.mcp}
 	for _, a := range f.agents {
 		merged := a.tools.search.over(f.tools.search)
 		c.Agents = append(c.Agents, Agent{ID: a.id, Pos: a.pos, Policy: a.tools.policy, Core: a.tools.core, ToolSearch: merged.resolve(r, &a.tools.search)})

@@ -123,12 +123,23 @@ type toolsBlock struct {
 	policy Policy
 	search searchBlock
 	core   *bool
+	calls  Calls // of the global section alone
 }
 
 const inSearch = "it belongs into tools.toolSearch"
 
-// toolsSection is the section tools, at the top or under an agent.
+// toolsSection is the section tools at the top.
 func toolsSection() section[toolsBlock] {
+	sec := agentToolsSection()
+	sec.fields = append(sec.fields, callFields()...)
+	for _, f := range callFields() {
+		delete(sec.moved, f.Key)
+	}
+	return sec
+}
+
+// agentToolsSection is the section tools under an agent.
+func agentToolsSection() section[toolsBlock] {
 	fields := []field[toolsBlock]{
 		{row{Key: "toolSearch", Type: "boolean or object", Default: "`false`", Doc: "Hide the tools behind search. See `tools.toolSearch` below."},
 			func(r *reader, s spot, into *toolsBlock) { readSearch(r, s, &into.search) }},
@@ -144,7 +155,7 @@ func toolsSection() section[toolsBlock] {
 		inner("sandbox", "Further rules for sandboxed runs.", func(t *toolsBlock) *Rules { return &t.policy.Sandbox }),
 		inner("subagents", "Further rules for runs that another run started.", func(t *toolsBlock) *Rules { return &t.policy.Subagents }),
 	)
-	return section[toolsBlock]{
+	sec := section[toolsBlock]{
 		path:    "tools",
 		intro:   "Which tools there are, and how a model meets them.",
 		fields:  fields,
@@ -153,10 +164,13 @@ func toolsSection() section[toolsBlock] {
 		moved: map[string]string{"mode": inSearch, "maxSearchLimit": inSearch, "searchDefaultLimit": inSearch, "codeTimeoutMs": inSearch,
 			"runtime": inSearch, "servers": "servers stand under mcp.servers"},
 	}
+	for _, f := range callFields() {
+		sec.moved[f.Key] = "it holds for every agent: write tools." + f.Key
+	}
+	return sec
 }
 
-func readTools(r *reader, s spot, into *toolsBlock) {
-	sec := toolsSection()
+func readTools(r *reader, s spot, sec section[toolsBlock], into *toolsBlock) {
 	sec.read(r, s, into)
 	if s.node.Kind == json5.Object {
 		r.exclusive(s, &into.policy.Rules)

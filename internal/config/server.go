@@ -79,7 +79,7 @@ func serverSection() section[serverBlock] {
 		}
 		put()
 	}
-	millis := func(key, own, doc string, def int, of func(*serverBlock) *time.Duration) field[serverBlock] {
+	timeout := func(key, own, doc string, def int, of func(*serverBlock) *time.Duration) field[serverBlock] {
 		return number(row{Key: key, Default: fmt.Sprint(def), Doc: doc}, minTimeout, maxTimeout, func(b *serverBlock, v int64, _ Pos) {
 			set(b, own, func() { *of(b) = time.Duration(v) * time.Millisecond })
 		})
@@ -99,7 +99,7 @@ func serverSection() section[serverBlock] {
 			"`${VAR}` and `${VAR:-default}` are allowed in `command`, `args`, `env`, `cwd`, `url` and `headers`; they are resolved when the server starts and never written back. `$${` stands for a literal `${`.",
 		fields: []field[serverBlock]{
 			{row{Key: "command", Type: "string", Doc: "The program to start."}, func(r *reader, s spot, b *serverBlock) { b.Command, _ = r.reference(s) }},
-			{row{Key: "args", Type: "array of strings", Doc: "Its arguments."}, readArgs},
+			{row{Key: "args", Type: "array of strings", Doc: "Its arguments."}, func(r *reader, s spot, b *serverBlock) { b.Args = r.texts(s) }},
 			{row{Key: "env", Type: "object of strings", Doc: "Variables added to its environment. Numbers and booleans are taken as text."},
 				func(r *reader, s spot, b *serverBlock) { b.Env = r.references(s, badEnvName) }},
 			cwd("cwd", "cwd", "The folder it starts in; relative to the folder of this file. `~/` is the user's home."),
@@ -107,14 +107,14 @@ func serverSection() section[serverBlock] {
 			{row{Key: "headers", Type: "object of strings", Doc: "HTTP headers sent with every request."},
 				func(r *reader, s spot, b *serverBlock) { b.Headers = r.references(s, badHeaderName) }},
 			flag(row{Key: "enabled", Default: "`true`", Doc: "`false` keeps the entry but does not use the server."}, func(b *serverBlock, v bool) { b.Enabled = v }),
-			millis("startTimeoutMs", "start", "How long the server may take to start and list its tools, in milliseconds.", defaultStart, start),
-			millis("callTimeoutMs", "call", "How long one call may take, in milliseconds.", defaultCall, call),
+			timeout("startTimeoutMs", "start", "How long the server may take to start and list its tools, in milliseconds.", defaultStart, start),
+			timeout("callTimeoutMs", "call", "How long one call may take, in milliseconds.", defaultCall, call),
 			flag(row{Key: "trustSchemas", Default: "`false`", Doc: "Read the schemas of this server's tools for search and signatures, as those of installed plugins."}, func(b *serverBlock, v bool) { b.TrustSchemas = v }),
 			part(row{Key: "toolFilter", Doc: "`include`: only these tools of the server; `exclude`: never these. Names or `*` globs."}, filterSection(), func(b *serverBlock) *Server { return &b.Server }),
 			transport("type"), transport("transport"),
 			cwd("workingDirectory", "~cwd", "Another name for `cwd`."),
-			millis("connectionTimeoutMs", "~start", "Another name for `startTimeoutMs`.", defaultStart, start),
-			millis("requestTimeoutMs", "~call", "Another name for `callTimeoutMs`.", defaultCall, call),
+			timeout("connectionTimeoutMs", "~start", "Another name for `startTimeoutMs`.", defaultStart, start),
+			timeout("requestTimeoutMs", "~call", "Another name for `callTimeoutMs`.", defaultCall, call),
 		},
 		foreign: []string{"auth", "oauth", "sslVerify", "clientCert", "clientKey", "codex", "supportsParallelToolCalls", "description"},
 		moved:   map[string]string{"disabled": "write enabled: false", "timeout": "write callTimeoutMs", "httpUrl": "write url"},
@@ -160,20 +160,22 @@ func (r *reader) reference(s spot) (Text, bool) {
 func (r *reader) checked(raw string, s spot) Text {
 	t := Text{Raw: raw, Pos: r.at(s), Key: s.path.String()}
 	if _, problem := expand(raw, func(string) (string, bool) { return "", true }); problem != "" {
-		r.warn(t.Pos, s.path, problem+"; the server will not start")
+		r.warn(t.Pos, s.path, problem+"; what uses it will not start")
 	}
 	return t
 }
 
-func readArgs(r *reader, s spot, b *serverBlock) {
+// texts reads a list of texts that may hold variables.
+func (r *reader) texts(s spot) (all []Text) {
 	if !r.array(s) {
-		return
+		return nil
 	}
 	for i := range s.node.Elems {
 		if t, ok := r.reference(s.elem(i)); ok {
-			b.Args = append(b.Args, t)
+			all = append(all, t)
 		}
 	}
+	return all
 }
 
 // references reads an object of texts. Numbers and booleans are taken as they
