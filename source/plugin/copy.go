@@ -18,10 +18,18 @@ const (
 	MaxDepth = 64        // nested folders
 )
 
+// copyLimits bound one copy.
+type copyLimits struct {
+	files int
+	bytes int64
+	depth int
+}
+
 // copier copies one tree. Both sides are os.Root, so that no name and no link,
 // be it swapped during the copy, leads out of either.
 type copier struct {
 	src, dst *os.Root
+	limits   copyLimits
 	entries  int
 	bytes    int64
 	links    []string
@@ -30,8 +38,8 @@ type copier struct {
 // copyFolder copies the folder from into the empty folder dst, .git left out.
 // Symbolic links are kept when they are relative and lead to something inside
 // the folder; any other is an error, and so is what is neither file nor folder.
-func copyFolder(ctx context.Context, dst, from string) (err error) {
-	c := &copier{}
+func copyFolder(ctx context.Context, dst, from string, limits copyLimits) (err error) {
+	c := &copier{limits: limits}
 	if c.src, err = os.OpenRoot(from); err != nil {
 		return err
 	}
@@ -52,8 +60,8 @@ func copyFolder(ctx context.Context, dst, from string) (err error) {
 }
 
 func (c *copier) folder(ctx context.Context, name string, depth int) error {
-	if depth > MaxDepth {
-		return fmt.Errorf("%s is nested deeper than %d folders", name, MaxDepth)
+	if depth > c.limits.depth {
+		return fmt.Errorf("%s is nested deeper than %d folders", name, c.limits.depth)
 	}
 	f, err := c.src.Open(name)
 	if err != nil {
@@ -80,8 +88,8 @@ func (c *copier) entry(ctx context.Context, name string, depth int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if c.entries++; c.entries > MaxFiles {
-		return fmt.Errorf("the folder holds more than %d files", MaxFiles)
+	if c.entries++; c.entries > c.limits.files {
+		return fmt.Errorf("the folder holds more than %d files", c.limits.files)
 	}
 	info, err := c.src.Lstat(name)
 	if err != nil {
@@ -128,6 +136,9 @@ func (c *copier) file(ctx context.Context, name string) (err error) {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file", name)
 	}
+	if info.Size() > c.limits.bytes-c.bytes {
+		return c.tooLarge()
+	}
 	perm := fs.FileMode(0o600)
 	if info.Mode().Perm()&0o111 != 0 {
 		perm = 0o700
@@ -137,11 +148,15 @@ func (c *copier) file(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	n, err := io.Copy(out, io.LimitReader(untilDone{ctx, in}, MaxBytes-c.bytes+1))
-	if c.bytes += n; err == nil && c.bytes > MaxBytes {
-		err = fmt.Errorf("the files are larger than %d bytes together", int64(MaxBytes))
+	n, err := io.Copy(out, io.LimitReader(untilDone{ctx, in}, c.limits.bytes-c.bytes+1))
+	if c.bytes += n; err == nil && c.bytes > c.limits.bytes { // it grew
+		err = c.tooLarge()
 	}
 	return err
+}
+
+func (c *copier) tooLarge() error {
+	return fmt.Errorf("the files are larger than %d bytes together", c.limits.bytes)
 }
 
 // untilDone reads until the context ends.

@@ -53,7 +53,7 @@ func Stage(ctx context.Context, root, from string) (*Staged, error) {
 		return fail(err)
 	}
 	s := &Staged{root: root, dir: dir}
-	if err := copyFolder(ctx, dir, from); err != nil {
+	if err := copyFolder(ctx, dir, from, copyLimits{MaxFiles, MaxBytes, MaxDepth}); err != nil {
 		return fail(errors.Join(err, s.Discard()))
 	}
 	if s.Plugin, err = Load(ctx, dir); err == nil {
@@ -112,8 +112,11 @@ func (s *Staged) commit(replace bool) error {
 	_, err := os.Lstat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// A folder that appears meanwhile makes the rename fail, unless empty.
-		return os.Rename(s.dir, target)
+		err := os.Rename(s.dir, target)
+		if _, statErr := os.Lstat(target); err != nil && statErr == nil {
+			err = fmt.Errorf("%w in %s meanwhile: %w", ErrInstalled, target, err)
+		}
+		return err
 	case err != nil:
 		return err
 	case !replace:

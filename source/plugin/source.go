@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsearch/toolsearch/hook"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -56,12 +57,14 @@ type Source struct {
 	hosts []*host // in the order given
 	tools []*tool.Tool
 	hooks []Hook
+
+	lookup Lookup
 }
 
 // Open makes a source of the plugins. It starts nothing. Close must be called.
 func Open(plugins []*Plugin, opt Options) (*Source, error) {
 	opt = opt.withDefaults()
-	s := &Source{}
+	s := &Source{lookup: opt.LookupEnv}
 	folders := map[string]string{}
 	for _, p := range plugins {
 		if other, twice := folders[p.ID]; twice {
@@ -90,6 +93,21 @@ func (s *Source) Tools() []*tool.Tool { return slices.Clone(s.tools) }
 // Hooks returns the hooks of all plugins, in the order given; those of one
 // plugin stand as in Plugin.Hooks.
 func (s *Source) Hooks() []Hook { return slices.Clone(s.hooks) }
+
+// ReadyHooks returns the hooks as package hook runs them, with their variables
+// filled in now. One that cannot be made ready is an error: the calls that it
+// should see must not go by unseen.
+func (s *Source) ReadyHooks() ([]hook.Hook, error) {
+	out := make([]hook.Hook, 0, len(s.hooks))
+	for _, h := range s.hooks {
+		ready, err := h.Ready(s.lookup)
+		if err != nil {
+			return nil, fmt.Errorf("set up the hooks of the plugins: %w", err)
+		}
+		out = append(out, ready)
+	}
+	return out, nil
+}
 
 // Status tells how the processes are doing, in the order of the plugins.
 func (s *Source) Status() []Status {
