@@ -114,6 +114,14 @@ func TestFuncErrors(t *testing.T) {
 		failing(t, "plain", errors.New("disk full")),
 		failing(t, "told", &tool.Error{Code: tool.CodeTimeout, Reason: "too slow", Next: "Ask for less."}),
 	}})
+	boom, err := toolsearch.Func("p", "boom", "Panics", func(context.Context, struct{}) (string, error) { panic("ouch") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	panics := newSet(t, toolsearch.Options{Tools: []*tool.Tool{boom}})
+	if _, err := panics.Call(t.Context(), "boom", nil); tool.CodeOf(err) != tool.CodeFailed || strings.Contains(err.Error(), "ouch") {
+		t.Errorf("a tool that panics: %v", err)
+	}
 	for name, want := range map[string]tool.Code{"plain": tool.CodeFailed, "told": tool.CodeTimeout} {
 		if _, err := set.Call(t.Context(), name, nil); tool.CodeOf(err) != want {
 			t.Errorf("%s: got %v, want code %s", name, err, want)

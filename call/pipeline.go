@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -87,6 +88,21 @@ func dispatch(ctx context.Context, r Request) (*tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	return invoke(ctx, r)
+}
+
+// invoke keeps a tool that panics from ending the program.
+func invoke(ctx context.Context, r Request) (res *tool.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = nil, &tool.Error{
+				Code:   tool.CodeFailed,
+				Reason: fmt.Sprintf("%s failed: it panicked", r.Target.ID),
+				Next:   "Side effects may have happened: check before you repeat it.",
+				Err:    fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
+			}
+		}
+	}()
 	return r.Target.Invoker.Invoke(ctx, tool.Call{Args: r.Args, Progress: r.Progress})
 }
 

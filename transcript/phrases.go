@@ -6,7 +6,7 @@ import "strings"
 const maxNamed = 128
 
 // phrases takes out of plain text what follows a secret's name, passwords in
-// URLs, and private keys.
+// URLs, private keys, and what its issuer marks as a secret.
 func (r *Redactor) phrases(text string) string {
 	var out strings.Builder
 	last := 0
@@ -33,6 +33,8 @@ func (r *Redactor) phrases(text string) string {
 			if strings.HasPrefix(text[i:], "-----BEGIN ") {
 				cutOut(privateKey(text, i))
 			}
+		case 'A', 'e', 'g', 'h', 'n', 'r', 's', 'w', 'x', 'y': // the first letters of tokenForms
+			cutOut(i, token(text, i))
 		}
 		if last > i+1 {
 			i = last - 1

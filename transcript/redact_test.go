@@ -63,6 +63,10 @@ func TestRedactJSON(t *testing.T) {
 func TestRedactText(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"the weather in Bern: sunny, a=b", "the weather in Bern: sunny, a=b"},
+		{"key AKIAIOSFODNN7EXAMPLE.", "key " + hidden},
+		{"use ghp_abcdefghijklmnopqrstuvwxyz0123456789 now", "use " + hidden + " now"},
+		{"(sk-ant-api03-abcdefghijklmnopqrstuvwxyz)", "(" + hidden + ")"},
+		{"risk-taking and desk-bound sk-short", "risk-taking and desk-bound sk-short"},
 		{"password=hunter2 next", "password=" + hidden + " next"},
 		{"export GITHUB_TOKEN=ghp_1; ls", "export GITHUB_TOKEN=" + hidden + "; ls"},
 		{`curl -H "Authorization: Bearer abc.def" https://h`, `curl -H "Authorization: ` + hidden + `" https://h`},

@@ -50,6 +50,9 @@ func newCall(app *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if refusal := refusalOf(target, res); refusal != nil && !opt.json {
+				return refusal
+			}
 			return printResult(app.std, target, res, opt.json)
 		},
 	}
@@ -123,6 +126,19 @@ func printResult(s *streams, t *tool.Tool, res *tool.Result, asJSON bool) error 
 		return silentError{ExitFailed}
 	}
 	return nil
+}
+
+// refusalOf reads the refusal that a tool of ours answered with, or nil.
+func refusalOf(t *tool.Tool, res *tool.Result) error {
+	var e struct {
+		Code         tool.Code
+		Reason, Next string
+		By           string `json:"blockedBy"`
+	}
+	if !res.IsError || !t.Source.Trusted() || json.Unmarshal(res.Details, &e) != nil || e.Code == "" || e.Reason == "" {
+		return nil
+	}
+	return &tool.Error{Code: e.Code, Reason: e.Reason, Next: e.Next, By: e.By}
 }
 
 // printContent prints a block for people: text as it is, anything else as a

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -104,11 +105,20 @@ func printError(s *streams, err error) {
 	switch {
 	case errors.As(err, &hint):
 		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(err.Error(), 4000), hint.hint)
+	case errors.As(err, &te) && te.Code == tool.CodeUnknownTool:
+		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(te.Reason, 4000), forPeople(te))
 	case errors.As(err, &te) && te.Next != "":
 		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(te.Reason, 4000), tool.Clean(te.Next, 4000))
 	default:
 		fmt.Fprintf(s.err, "toolsearch: %s\n", tool.Clean(err.Error(), 4000))
 	}
+}
+
+// forPeople words for a person what a model is told of an unknown tool. Only a
+// person may hear that a rule can hide one.
+func forPeople(e *tool.Error) string {
+	next := strings.ReplaceAll(tool.Clean(e.Next, 4000), "tool_search", "'toolsearch search'")
+	return next + " 'toolsearch policy explain ID' tells whether a rule removes it."
 }
 
 func newRoot(std *streams) *cobra.Command {
@@ -122,6 +132,7 @@ call them.
 
 Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by policy or approval,
 4 a source is unavailable.`,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -134,11 +145,9 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by policy or approval,
 	root.PersistentFlags().BoolVarP(&app.verbose, "verbose", "v", false, "log to stderr what is going on")
 	root.AddCommand(
 		newSearch(app), newDescribe(app), newCall(app), newCode(app), newPlan(app), newPolicyVerb(app), newServers(app),
-		newMCP(app), newSessions(app), newApprovals(app), newPins(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
+		newMCP(app), newSessions(app), newApprovals(app), newPins(app), newPlugins(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
 	)
-	for _, c := range root.Commands() {
-		wrapArgs(c)
-	}
+	wrapArgs(root)
 	return root
 }
 

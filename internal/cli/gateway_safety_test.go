@@ -116,6 +116,41 @@ func TestGatewayTranscript(t *testing.T) {
 	}
 }
 
+// A line that is no message is answered with an error; the session goes on.
+func TestGatewaySurvivesBadLines(t *testing.T) {
+	g := startGateway(t, t.TempDir(), `{tools:{toolSearch:{mode:"tools"}}}`)
+	g.connect(false)
+	for line, code := range map[string]int{
+		"not json": -32700, `{"jsonrpc":"2.0"`: -32700, `[]`: -32600, `"x"`: -32600, `{"a":1}`: -32600,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`: -32600, `{"x":"` + strings.Repeat("x", 17<<20) + `"}`: -32600,
+	} {
+		g.send(line)
+		if m := g.read(); m.Error == nil || m.Error.Code != code {
+			t.Errorf("%.60s gave %+v, want error %d", line, m, code)
+		}
+		g.send("")
+	}
+	if list := string(g.result("tools/list", "{}")); !strings.Contains(list, "tool_search") {
+		t.Errorf("after them, tools/list gave %s", list)
+	}
+}
+
+// One server that cannot be configured stops none of the others.
+func TestServerWithoutItsVariable(t *testing.T) {
+	home := t.TempDir()
+	g := startGateway(t, home, `{tools:{toolSearch:{mode:"tools"}}, mcp:{servers:{broken:{command:"${NO_SUCH_VARIABLE_HERE}"},`+
+		serverConfig(t, "weather", mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Weather forecast")}})+`}}}`)
+	g.connect(false)
+	found := strings.Join(content(t, g.result("tools/call", `{"name":"tool_search","arguments":{"query":"forecast"}}`)), "\n")
+	if !strings.Contains(found, "mcp:weather:echo") || !strings.Contains(found, `"broken"`) || !strings.Contains(found, "NO_SUCH_VARIABLE_HERE") {
+		t.Errorf("search gave %s, want the other server's tool and why one is missing", found)
+	}
+	out, code := g.program("servers")
+	if code != 4 || !strings.Contains(out, "NO_SUCH_VARIABLE_HERE") {
+		t.Errorf("servers: exit %d, %s", code, out)
+	}
+}
+
 // Without a store no tool is called.
 func TestNoStoreNoCall(t *testing.T) {
 	home := t.TempDir()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"github.com/toolsearch/toolsearch/internal/config"
@@ -68,7 +67,7 @@ func serveStdio(ctx context.Context, app *app) error {
 		}
 		shown = p.View
 	})()
-	err = srv.Run(ctx, &sdk.StdioTransport{})
+	err = srv.Run(ctx, server.Stdio(app.std.in, app.std.out))
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil // the client left, or a signal came
 	}
@@ -90,8 +89,10 @@ func resolveServers(cfg *config.Config) ([]mcp.Server, error) {
 			continue
 		}
 		r, err := s.Resolve(os.LookupEnv)
-		if err != nil {
-			return nil, err
+		if err != nil { // of this server alone: the others run
+			server.Unusable = err.Error()
+			out = append(out, server)
+			continue
 		}
 		server.Command, server.Args, server.Dir, server.URL = r.Command, r.Args, r.Dir, r.URL
 		server.Headers = make(map[string]string, len(r.Headers))

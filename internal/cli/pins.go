@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func newPinsList(app *app) *cobra.Command {
 			shown := []pinJSON{}
 			for _, p := range found {
 				if all || p.Waiting() {
-					shown = append(shown, pinJSON{tool.NewID(tool.MCP, p.Server, p.Tool), p.Digest, p.Waiting(), p.OfferedDigest, localTime(p.AcceptedAt)})
+					shown = append(shown, pinJSON{tool.NewID(tool.MCP, p.Server, p.Tool), p.Digest, p.Waiting(), p.OfferedDigest, acceptedAt(p)})
 				}
 			}
 			if asJSON {
@@ -158,7 +159,7 @@ func waitingPin(ctx context.Context, pins pin.Store, ref string) (pin.Pin, error
 		}
 	}
 	if len(fits) != 1 {
-		return pin.Pin{}, hintError{fmt.Errorf("pins: %d changes of %q wait", len(fits), tool.Clean(ref, 200)), "'toolsearch pins list' names them by id"}
+		return pin.Pin{}, hintError{fmt.Errorf("pins: %d waiting changes fit %q", len(fits), tool.Clean(ref, 200)), "'toolsearch pins list' names them by id"}
 	}
 	p, ok, err := pins.Get(ctx, fits[0].Server, fits[0].Tool) // List may leave the definitions out
 	if err != nil {
@@ -168,4 +169,12 @@ func waitingPin(ctx context.Context, pins pin.Store, ref string) (pin.Pin, error
 		return pin.Pin{}, fmt.Errorf("pins: the pin of %q is gone", tool.Clean(ref, 200))
 	}
 	return p, nil
+}
+
+// acceptedAt is the time of the acceptance in RFC 3339, "" for none.
+func acceptedAt(p pin.Pin) string {
+	if p.AcceptedAt.IsZero() {
+		return ""
+	}
+	return p.AcceptedAt.UTC().Format(time.RFC3339)
 }

@@ -110,6 +110,14 @@ func printReasons(s *streams, score catalog.Score) {
 	}
 	fmt.Fprintf(s.out, "    score %.3f, tier %v%s\n", score.Value, score.Tier, weak)
 	for _, r := range score.Reasons {
-		fmt.Fprintf(s.out, "      %v\n", r)
+		fields := make([]string, len(r.Fields))
+		for i, f := range r.Fields {
+			fields[i] = f.String()
+		}
+		fmt.Fprintf(s.out, "      %+.3f  %s %q in %s", r.Score, r.Why, oneLine(r.Term, 60), strings.Join(fields, ", "))
+		if r.Typed != r.Term {
+			fmt.Fprintf(s.out, ", for %q", oneLine(r.Typed, 60))
+		}
+		fmt.Fprintln(s.out)
 	}
 }

@@ -185,6 +185,9 @@ func (s *server) await(ctx context.Context) (*session, error) {
 		case Idle:
 			return nil, s.unavailable("it was not started", "")
 		case Failed:
+			if s.cfg.Unusable != "" {
+				return nil, s.unavailable(status.LastError, "Use another tool; the configuration must be mended first.")
+			}
 			if wait := time.Until(retryAt); wait > 0 || kicked {
 				return nil, s.unavailable(status.LastError, fmt.Sprintf("Use another tool, or try again in %s.", max(wait, time.Second).Round(time.Second)))
 			}

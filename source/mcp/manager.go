@@ -105,13 +105,13 @@ func (m *Manager) Start(ctx context.Context) {
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.mu.Unlock()
 	for _, s := range m.servers {
-		if s.cfg.Disabled {
+		if s.cfg.Disabled || s.cfg.Unusable != "" {
 			continue
 		}
 		s.recall()
 	}
 	for _, s := range m.servers {
-		if !s.cfg.Disabled {
+		if !s.cfg.Disabled && s.cfg.Unusable == "" {
 			m.running.Go(func() { s.run(ctx) })
 		}
 	}

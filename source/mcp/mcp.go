@@ -36,6 +36,9 @@ import (
 type Server struct {
 	Name     string // unique, the owner of its tools
 	Disabled bool   // listed in Status, never started
+	// Unusable says why the server cannot be started as it is configured, such as
+	// a variable that is not set. It is Failed from the beginning; the others run.
+	Unusable string
 
 	Command string
 	Args    []string
@@ -125,6 +128,8 @@ func (s *Server) validate() error {
 		return fmt.Errorf("MCP server %q: %w", s.Name, fmt.Errorf(format, args...))
 	}
 	switch {
+	case s.Unusable != "":
+		return nil
 	case s.Command == "" && s.URL == "":
 		return fail("neither a command nor a url is given; give one of them")
 	case s.Command != "" && s.URL != "":

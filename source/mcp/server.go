@@ -53,6 +53,9 @@ func newServer(m *Manager, cfg Server) *server {
 	if cfg.Disabled {
 		s.status.State, s.settled = Disabled, true
 		close(s.shown)
+	} else if cfg.Unusable != "" {
+		s.status.State, s.status.LastError, s.settled = Failed, oneLine(cfg.Unusable, 5*maxLabel), true
+		close(s.shown)
 	}
 	return s
 }
