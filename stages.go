@@ -8,13 +8,16 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// stages are the pipeline's, outermost first: transcript, policy, pin, repeats,
-// validation, approval, hooks, and validation once more right before the
-// target, since a hook may have replaced the arguments.
+// stages are the pipeline's, outermost first: transcript, what observes,
+// policy, pin, repeats, validation, approval, hooks, and validation once more
+// right before the target, since a hook may have replaced the arguments.
 func (o Options) stages(schemas *schema.Cache) []call.Stage {
 	var stages []call.Stage
 	if o.Transcript != nil {
 		stages = append(stages, o.Transcript.Stage())
+	}
+	if o.Observe != nil {
+		stages = append(stages, o.Observe)
 	}
 	stages = append(stages, call.Allowed(func(t *tool.Tool) bool {
 		return o.Policy.Allows(t) && (o.Keep == nil || o.Keep(t))

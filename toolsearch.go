@@ -68,6 +68,9 @@ type Options struct {
 	// Transcript, when not nil, records every call; a call that cannot be
 	// recorded does not run.
 	Transcript *transcript.Transcript
+	// Observe, when not nil, is a stage that sees every call and how it ended,
+	// refusals included: what watches the pipeline goes here.
+	Observe call.Stage
 	// Approval, when not nil, decides which calls a person is asked about. With
 	// nil, core tools that change the machine run only when Policy names them.
 	Approval *approval.Gate
