@@ -259,3 +259,30 @@ func TestHookResolve(t *testing.T) {
 		}
 	}
 }
+
+// checkCalls holds what was read of any file to what its users rely on.
+func checkCalls(t *testing.T, c config.Calls) {
+	t.Helper()
+	if _, err := call.CheckLimits(c.Output); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pin.New(pin.Config{Store: &pin.Memory{}, Mode: c.Pins}); err != nil || c.Pins == "" {
+		t.Fatalf("pins %q: %v", c.Pins, err)
+	}
+	a := c.Approvals
+	if a.Expiry < time.Second || a.Expiry > 24*time.Hour || a.Wait < 0 || a.Wait > 10*time.Minute || len(a.Rules) > 256 {
+		t.Fatalf("approvals: %+v", a)
+	}
+	for _, r := range a.Rules {
+		if len(r.Tools) == 0 || r.Action == "" || r.Pos.Line == 0 {
+			t.Fatalf("rule %+v", r)
+		}
+	}
+	seen := map[string]bool{}
+	for _, h := range c.Hooks {
+		if (len(h.Command) == 0) == (h.URL.Raw == "") || h.Event == "" || h.Name == "" || seen[h.Name] || h.Timeout < 50*time.Millisecond || h.Timeout > time.Minute {
+			t.Fatalf("hook %+v", h)
+		}
+		seen[h.Name] = true
+	}
+}

@@ -350,6 +350,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(src)
 	}
 	f.Add([]byte("{tools: {toolSearch: {mode: 'x', maxSearchLimit: -1e9}, deny: [1]}, agents: {list: [1, {id: ''}]}}"))
+	f.Add([]byte(`{tools: {pins: "off", output: {maxChars: 0}, approvals: {core: "ask", waitMs: -1, rules: [{deny: ["a"], readOnly: true}]},
+		hooks: [{name: "h", event: "before_tool_call", command: ["x", "${Y:-z}"], env: {A: 1}}, {name: "u", event: "after_tool_call", url: "http://x", tools: ["*"]}]}}`))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		c, err := config.Parse("/f", src)
 		var list *config.Errors
@@ -359,6 +361,7 @@ func FuzzParse(f *testing.F) {
 			if ts.SearchDefaultLimit < 1 || ts.SearchDefaultLimit > ts.MaxSearchLimit || ts.MaxSearchLimit > 50 || ts.CodeTimeout < time.Second || ts.CodeTimeout > time.Minute {
 				t.Fatalf("%q: out of bounds: %+v", src, ts)
 			}
+			checkCalls(t, c.Tools.Calls)
 			for _, s := range c.MCP.Servers {
 				if (s.Command.Raw == "") == (s.URL.Raw == "") {
 					t.Fatalf("%q: server %+v", src, s)
