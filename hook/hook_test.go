@@ -76,7 +76,9 @@ func wrong(t *testing.T) map[string]struct {
 		"command floods stderr":    {command(t, "flood-stderr"), "printed too much"},
 		"endpoint is not there":    {nobody, "could not be reached"},
 		"endpoint says 500":        {serve(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, goOn, 500) }), "status 500"},
-		"endpoint redirects":       {serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusTemporaryRedirect) }), "status 307"},
+		"endpoint redirects": {serve(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusTemporaryRedirect)
+		}), "status 307"},
 		"endpoint closes":          {serve(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "could not be reached"},
 		"endpoint breaks off":      {serve(breakOff), "broke off"},
 		"endpoint answers HTML":    {serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }), "not application/json"},
