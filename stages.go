@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/pin"
 	"github.com/toolsearch/toolsearch/schema"
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -54,6 +55,9 @@ func (o Options) held(ctx context.Context) func([]*tool.Tool) ([]tool.ID, error)
 		report, err := o.Pins.Check(ctx, tools)
 		if err != nil {
 			return nil, err
+		}
+		if o.Pins.Mode() != pin.Block {
+			report.Changed = nil // told of, and called
 		}
 		return report.Held(), nil
 	}

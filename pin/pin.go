@@ -215,6 +215,9 @@ func (p *Pinner) take(ctx context.Context) error {
 
 func (p *Pinner) give() { p.turn <- struct{}{} }
 
+// Mode is what is done about a changed definition.
+func (p *Pinner) Mode() Mode { return p.cfg.Mode }
+
 // Stage returns the stage that blocks calls of changed tools.
 func (p *Pinner) Stage() call.Stage {
 	if p.cfg.Mode == Off {

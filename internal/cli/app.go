@@ -170,15 +170,15 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, closeCore, err := a.coreTools(cfg, opt.core)
+	own, err := a.openOwnTools(ctx, cfg, opt)
 	if err != nil {
 		return nil, err
 	}
 	set := &toolset{cfg: cfg, search: ts, policy: pol, warnings: modeWarnings}
 	rec := &recording{close: func() {}}
 	if opt.calls {
-		if rec, err = a.openRecording(ctx, recordingOptions{cfg.Tools.Calls, pol, servers, opt.serve}); err != nil {
-			closeCore()
+		if rec, err = a.openRecording(ctx, recordingOptions{cfg.Tools.Calls, pol, servers, own.plugins, opt.serve}); err != nil {
+			own.close()
 			return nil, err
 		}
 		set.elicit = rec.elicit
@@ -191,7 +191,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		set.warnings = append(set.warnings, w.String())
 	}
 	set.Toolset, err = toolsearch.New(ctx, toolsearch.Options{
-		Tools:   tools,
+		Tools:   own.tools,
 		Servers: servers,
 		MCP: mcp.Options{
 			CacheDir: cacheDir(), Logger: a.logger(), ClientName: "toolsearch", ClientVersion: version,
@@ -207,7 +207,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	})
 	if err != nil {
 		rec.close()
-		closeCore()
+		own.close()
 		return nil, err
 	}
 	set.close = func() {
@@ -215,7 +215,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 			fmt.Fprintf(a.std.err, "warning: stop the servers: %v\n", err)
 		}
 		rec.close()
-		closeCore()
+		own.close()
 	}
 	set.warnings = append(set.warnings, set.Warnings()...)
 	for _, w := range set.warnings {

@@ -168,3 +168,33 @@ func TestNoStoreNoCall(t *testing.T) {
 		t.Errorf("the call ended with %v: %s", err, out)
 	}
 }
+
+// With pins "warn" a changed tool is told of, shown as it is, and called.
+func TestGatewayPinsWarn(t *testing.T) {
+	home := t.TempDir()
+	warn := func(s mcptest.Script) string {
+		return strings.Replace(oneCommand(t, home, s), "tools:{", `tools:{pins:"warn", `, 1)
+	}
+	const callEcho = `{"name":"tool_call","arguments":{"id":"mcp:weather:echo","args":{"n":1}}}`
+	g := startGateway(t, home, warn(mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Weather forecast")}}))
+	g.connect(false)
+	g.result("tools/call", callEcho)
+	g.stop()
+	g = startGateway(t, home, warn(mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Tide tables")}}))
+	g.connect(false)
+	search := func(query string) string {
+		return strings.Join(content(t, g.result("tools/call", `{"name":"tool_search","arguments":{"query":"`+query+`"}}`)), "\n")
+	}
+	for strings.Contains(search("echo"), "not connected yet") {
+	}
+	if found := search("tide"); !strings.Contains(found, "Tide tables") {
+		t.Errorf("search shows %s", found)
+	}
+	if res := string(g.result("tools/call", callEcho)); strings.Contains(res, `"isError":true`) {
+		t.Errorf("the changed tool answered %s", res)
+	}
+	g.stop()
+	if !strings.Contains(g.stderr.String(), "mcp:weather:echo") {
+		t.Errorf("nobody was told: %s", g.stderr)
+	}
+}

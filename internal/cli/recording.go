@@ -15,6 +15,7 @@ import (
 	"github.com/toolsearch/toolsearch/pin"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/source/plugin"
 	"github.com/toolsearch/toolsearch/transcript"
 )
 
@@ -23,6 +24,7 @@ type recordingOptions struct {
 	calls   config.Calls
 	policy  *policy.Policy
 	servers []mcp.Server
+	plugins *plugin.Source
 	serve   bool // whether an MCP client asks
 }
 
@@ -45,6 +47,12 @@ func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recordi
 	if err != nil {
 		return nil, err
 	}
+	ofPlugins, err := opt.plugins.ReadyHooks()
+	if err != nil {
+		return nil, err
+	}
+	hooks = append(hooks, ofPlugins...)
+	secrets = append(secrets, opt.plugins.Secrets()...)
 	s, closeStore, err := a.openStore(ctx)
 	if err != nil {
 		return nil, err

@@ -109,6 +109,27 @@ func (s *Source) ReadyHooks() ([]hook.Hook, error) {
 	return out, nil
 }
 
+// Secrets returns the values that variables give to the environments and headers
+// of the manifests now, for whoever keeps them out of logs and transcripts.
+func (s *Source) Secrets() []string {
+	var out []string
+	add := func(vars []Var) {
+		for _, v := range vars {
+			if value, err := expand(v.Value, s.lookup); err == nil && value != v.Value && value != "" {
+				out = append(out, value)
+			}
+		}
+	}
+	for _, h := range s.hosts {
+		add(h.plugin.Start.Env)
+	}
+	for _, h := range s.hooks {
+		add(h.Env)
+		add(h.Headers)
+	}
+	return out
+}
+
 // Status tells how the processes are doing, in the order of the plugins.
 func (s *Source) Status() []Status {
 	out := make([]Status, len(s.hosts))

@@ -373,6 +373,16 @@ func TestEnvironmentAndFolder(t *testing.T) {
 	}
 }
 
+func TestSecrets(t *testing.T) {
+	p := load(t, "{id: 'p', start: {command: 'x', env: {A: 'plain', B: 'Bearer ${B}', C: '${UNSET}', D: '${EMPTY}'}}, tools: [{name: 't', description: 'd', parameters: {}}],"+
+		"hooks: {before_tool_call: [{url: 'https://x', headers: {H: '${H}'}}, {command: 'x', env: {E: '${E:-fallback}'}}]}}")
+	vars := map[string]string{"B": "one", "H": "two", "EMPTY": ""}
+	s := open(t, plugin.Options{LookupEnv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}, p)
+	if diff := cmp.Diff([]string{"Bearer one", "two", "fallback"}, s.Secrets()); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+}
+
 func TestOpenRefusesTheSameIDTwice(t *testing.T) {
 	p := scripted(t, "p", mcptest.Script{}, "", "t")
 	if s, err := plugin.Open([]*plugin.Plugin{p, p}, plugin.Options{}); err == nil || s != nil {
