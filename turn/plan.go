@@ -60,7 +60,8 @@ type Plan struct {
 type Planner struct {
 	cfg     Config
 	current atomic.Pointer[Plan]
-	mu      sync.Mutex // one Refresh at a time
+	mu      sync.Mutex   // one Refresh at a time
+	offered []*tool.Tool // what current was made of; guarded by mu
 
 	subMu sync.Mutex
 	subs  map[int]func(*Plan)
@@ -188,6 +189,9 @@ func (p *Planner) plan() (*Plan, error) {
 		offered = slices.DeleteFunc(offered, func(t *tool.Tool) bool { return !p.cfg.Keep(t) })
 	}
 	offered, held := p.hideHeld(offered)
+	if old := p.current.Load(); old != nil && slices.Equal(offered, p.offered) {
+		return old.withOutages(plan.Outages), nil // the same tools, and a policy never changes
+	}
 	for _, id := range held {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the definition of %s has changed; it is blocked until it is accepted", id))
 	}
@@ -221,6 +225,7 @@ func (p *Planner) plan() (*Plan, error) {
 		return nil, fmt.Errorf("plan the tools: %w", err)
 	}
 	plan.View = view
+	p.offered = offered
 	return plan, nil
 }
 
