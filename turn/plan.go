@@ -49,6 +49,7 @@ type Config struct {
 // Plan is the outcome of planning: what the model sees and what stands behind.
 type Plan struct {
 	View        *surface.View
+	Offered     []*tool.Tool // by the sources, before policy
 	Allowed     []*tool.Tool // after policy, in source order
 	Outages     []catalog.Outage
 	Warnings    []string
@@ -189,8 +190,10 @@ func (p *Planner) plan() (*Plan, error) {
 		offered = slices.DeleteFunc(offered, func(t *tool.Tool) bool { return !p.cfg.Keep(t) })
 	}
 	offered, held := p.hideHeld(offered)
-	if old := p.current.Load(); old != nil && slices.Equal(offered, p.offered) {
-		return old.withOutages(plan.Outages), nil // the same tools, and a policy never changes
+	if old := p.current.Load(); old != nil && len(old.Allowed) > 0 && slices.Equal(offered, p.offered) {
+		// The same tools, and a policy never changes. Where it leaves none, the
+		// outages decide whether that is an error.
+		return old.withOutages(plan.Outages), nil
 	}
 	for _, id := range held {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the definition of %s has changed; it is blocked until it is accepted", id))
@@ -199,7 +202,7 @@ func (p *Planner) plan() (*Plan, error) {
 	if err != nil && settled {
 		return nil, fmt.Errorf("plan the tools: %w", err)
 	}
-	plan.Allowed = allowed
+	plan.Offered, plan.Allowed = offered, allowed
 
 	mode := p.cfg.Mode
 	for _, name := range surface.NeedsControls(mode) {

@@ -132,6 +132,23 @@ func TestPlanWithNothingAllowed(t *testing.T) {
 	}
 }
 
+// The same tools, of which the policy leaves none, are an error as soon as no
+// server is starting any more.
+func TestPlanWithNothingAllowedOnceSettled(t *testing.T) {
+	tools := []*tool.Tool{mcpTool("a", "one")}
+	s := newSource()
+	s.set(turn.Snapshot{Tools: tools, Outages: []catalog.Outage{{Owner: "a", Reason: "it is still starting", Stale: true}}})
+	p := turn.NewPlanner(turn.Config{Mode: surface.Tools, Policy: compile(t, policy.Rules{Allow: entries("mcp:b")}), Sources: []turn.Source{s}})
+	if _, err := p.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	s.set(turn.Snapshot{Tools: tools})
+	var empty *policy.EmptyError
+	if _, err := p.Refresh(); !errors.As(err, &empty) {
+		t.Errorf("got %v, want a policy.EmptyError", err)
+	}
+}
+
 // An unchanged offer keeps the plan; other outages keep the index; a change of
 // a tool makes a new one.
 func TestPlanIsSwapped(t *testing.T) {

@@ -26,7 +26,7 @@ func (a *app) find() (config.Location, error) {
 }
 
 func newConfigGet(app *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "get [KEY]",
 		Short:   "Print what the file says of a key, as JSON",
 		Long:    "Get prints the value as the file has it: variables such as ${TOKEN} stay as they are written.",
@@ -47,6 +47,8 @@ func newConfigGet(app *app) *cobra.Command {
 			return app.std.printJSON(raw)
 		},
 	}
+	c.Flags().Bool("json", false, "print as JSON, which it does anyway")
+	return c
 }
 
 func newConfigSet(app *app) *cobra.Command {
@@ -107,7 +109,8 @@ func (a *app) reportChange(c config.Change, err error) error {
 }
 
 func newConfigValidate(app *app) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the configuration file; every fault is listed",
 		Args:  cobra.NoArgs,
@@ -130,6 +133,12 @@ func newConfigValidate(app *app) *cobra.Command {
 			for _, w := range warnings {
 				fmt.Fprintf(app.std.err, "warning: %s\n", w)
 			}
+			if asJSON {
+				return app.std.printJSON(struct {
+					Path  string `json:"path,omitempty"`
+					Valid bool   `json:"valid"`
+				}{cfg.Path, true})
+			}
 			if cfg.Path == "" {
 				fmt.Fprintln(app.std.err, "there is no configuration file; the defaults apply")
 				return nil
@@ -138,10 +147,13 @@ func newConfigValidate(app *app) *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the outcome as JSON")
+	return c
 }
 
 func newConfigPath(app *app) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "path",
 		Short: "Print which file is used, or would be created",
 		Args:  cobra.NoArgs,
@@ -150,9 +162,18 @@ func newConfigPath(app *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return app.std.printJSON(struct {
+					Path   string        `json:"path"`
+					Origin config.Origin `json:"origin"`
+					Exists bool          `json:"exists"`
+				}{at.Path, at.Origin, at.Exists})
+			}
 			fmt.Fprintf(app.std.err, "from %s\n", at.Origin)
 			_, err = fmt.Fprintln(app.std.out, at.Path)
 			return err
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	return c
 }
