@@ -78,33 +78,11 @@ func benchOptions(b *testing.B) toolsearch.Options {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pins, err := pin.New(pin.Config{Store: storedPins{&pin.Memory{}, s}, Mode: pin.Block})
+	pins, err := pin.New(pin.Config{Store: &pin.Memory{}, Mode: pin.Block})
 	if err != nil {
 		b.Fatal(err)
 	}
 	return toolsearch.Options{Policy: benchPolicy(b), Transcript: record, Hooks: hooks, Pins: pins}
-}
-
-// storedPins reads pins from the store on disk, as the program does.
-type storedPins struct {
-	*pin.Memory
-	store *store.Store
-}
-
-func (p storedPins) Get(ctx context.Context, server, name string) (pin.Pin, bool, error) {
-	row, err := p.store.Pin(ctx, server, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return pin.Pin{}, false, nil
-	}
-	return pin.Pin{Server: row.Server, Tool: row.Tool, Digest: row.Digest, Definition: row.Definition, FirstSeen: row.FirstSeen, AcceptedAt: row.Accepted}, err == nil, err
-}
-
-func (p storedPins) Add(ctx context.Context, pins []pin.Pin) error {
-	rows := make([]store.Pin, len(pins))
-	for i, q := range pins {
-		rows[i] = store.Pin{Server: q.Server, Tool: q.Tool, Digest: q.Digest, Definition: q.Definition, Status: store.PinAccepted, FirstSeen: q.FirstSeen, Accepted: q.AcceptedAt}
-	}
-	return errors.Join(p.Memory.Add(ctx, pins), p.store.AddPins(ctx, rows))
 }
 
 func benchSet(b *testing.B, opt toolsearch.Options) *toolsearch.Toolset {
