@@ -40,6 +40,9 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 	if !json.Valid(raw) {
 		return nil, errors.New("bring JSON into canonical form: this is not valid JSON")
 	}
+	if nesting(raw) > maxNesting {
+		return nil, fmt.Errorf("bring JSON into canonical form: it is nested deeper than %d", maxNesting)
+	}
 	c := canonicalizer{in: raw}
 	return c.value(make([]byte, 0, len(raw))), nil
 }
@@ -68,8 +71,32 @@ func CanonicalObject(raw json.RawMessage) (tool.Object, error) {
 	return out, nil
 }
 
-// canonicalizer walks a valid JSON text. That it is valid also bounds the depth
-// of nesting, at the 10,000 that encoding/json allows.
+// maxNesting bounds how deep a canonical text is nested: each level that is out
+// of order is copied once to sort it.
+const maxNesting = 128
+
+// nesting returns how deep a valid JSON text is nested.
+func nesting(raw []byte) int {
+	depth, most := 0, 0
+	quoted := false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			most = max(most, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return most
+}
+
+// canonicalizer walks a valid JSON text that is nested at most maxNesting deep.
 type canonicalizer struct {
 	in []byte
 	at int

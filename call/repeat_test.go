@@ -271,3 +271,16 @@ func BenchmarkRepeats(b *testing.B) {
 	b.ReportMetric(float64(with)/float64(without), "×bare")
 	b.ReportMetric(float64(with-without)/float64(b.N)/1000, "ns/stage")
 }
+
+// Each level that is out of order is copied: the depth is bounded.
+func TestCanonicalRefusesDeepNesting(t *testing.T) {
+	nested := func(n int) json.RawMessage {
+		return json.RawMessage(strings.Repeat(`{"b":1,"a":`, n) + `"[{\"[{"` + strings.Repeat("}", n))
+	}
+	if _, err := call.Canonical(nested(128)); err != nil {
+		t.Errorf("128 levels: %v", err)
+	}
+	if _, err := call.Canonical(nested(129)); err == nil {
+		t.Error("129 levels were accepted")
+	}
+}

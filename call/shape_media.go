@@ -102,7 +102,7 @@ func claimProblem(typ, claim string, head []byte) string {
 	} else if typ == tool.TypeAudio {
 		kind = "audio"
 	}
-	found := imageType(head)
+	found := tool.ImageType(head)
 	if kind == "audio" {
 		found = audioType(head)
 	}
@@ -135,21 +135,6 @@ func plainType(s string) string {
 		return "audio/ogg"
 	}
 	return s
-}
-
-// imageType tells an image by its first bytes: the kinds that model APIs take.
-func imageType(b []byte) string {
-	switch {
-	case bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")): // PNG specification, 5.2
-		return "image/png"
-	case bytes.HasPrefix(b, []byte("\xFF\xD8\xFF")): // JPEG: SOI and the next marker
-		return "image/jpeg"
-	case bytes.HasPrefix(b, []byte("GIF87a")), bytes.HasPrefix(b, []byte("GIF89a")):
-		return "image/gif"
-	case riff(b, "WEBP"): // RFC 9649, 2.4
-		return "image/webp"
-	}
-	return ""
 }
 
 // audioType tells audio by its first bytes.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/toolsearch/toolsearch/internal/procgroup"
 )
 
 // Bounds of a command.
@@ -116,15 +118,11 @@ func (c *command) output(ctx context.Context, doc []byte) ([]byte, error) {
 	stdout := &bounded{max: MaxAnswer, full: func() { cancel(errFlood) }}
 	stderr := &bounded{max: maxStderr, full: func() { cancel(errFlood) }}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	g := newGroup(cmd)
-	cmd.Cancel = g.kill
-	if err := cmd.Start(); err != nil {
+	g, err := procgroup.Start(cmd)
+	if err != nil {
 		return nil, &failure{what: "it could not be started", err: err}
 	}
-	g.started()
-	g.awaitLeader()
-	err := cmd.Wait()
-	g.close()
+	err = g.Wait()
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(context.Cause(ctx), errFlood):

@@ -265,7 +265,7 @@ func (d *decoder) unicode() (rune, error) {
 	return utf8.RuneError, nil
 }
 
-// hex4 reads \uXXXX at byte at.
+// hex4 reads an escape of four hex digits at byte at.
 func (d *decoder) hex4(at int) (rune, bool) {
 	if at+6 > len(d.s) || d.s[at] != '\\' || d.s[at+1] != 'u' {
 		return 0, false

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolsearch/toolsearch/internal/editdistance"
 )
 
 // Bounds of the search for the name that was meant.
@@ -30,7 +32,7 @@ func nearest(name string, candidates []string) string {
 			continue
 		}
 		allowed := max(len(folded), len(f)) / 3
-		d := distance(folded, f)
+		d := editdistance.Of(folded, f)
 		if d > allowed && abbreviates(folded, f) {
 			d = allowed
 		}
@@ -67,26 +69,4 @@ func fold(s string) []rune {
 func abbreviates(a, b []rune) bool {
 	n := min(len(a), len(b))
 	return n >= 3 && slices.Equal(a[:n], b[:n])
-}
-
-func distance(a, b []rune) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -20,7 +20,8 @@ const module = "github.com/toolsearch/toolsearch"
 // own, or from its own room: a folder stands for the folders in it that are not
 // listed themselves.
 var floors = [][]string{
-	{"tool", "internal/json5"},
+	{"tool", "internal/editdistance", "internal/procgroup"},
+	{"internal/json5"},
 	{"rank", "schema", "policy"},
 	{"catalog"},
 	{"call"},

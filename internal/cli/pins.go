@@ -89,17 +89,16 @@ func newPinsDiff(app *app) *cobra.Command {
 		Short: "Show what a server changed about a tool, hidden characters too",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pins, done, err := app.openPins(cmd.Context())
+			_, p, done, err := app.openWaitingPin(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer done()
-			p, err := waitingPin(cmd.Context(), pins, args[0])
-			if err != nil {
+			if _, err = fmt.Fprintln(app.std.out, pin.Diff(p.Definition, p.OfferedDefinition)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(app.std.out, pin.Diff(p.Definition, p.OfferedDefinition))
-			return err
+			fmt.Fprintf(app.std.err, "to accept exactly this: toolsearch pins accept %s --digest %s\n", args[0], p.OfferedDigest)
+			return nil
 		},
 	}
 }
@@ -111,16 +110,13 @@ func newPinsAccept(app *app) *cobra.Command {
 		Short: "Accept a changed definition; look at the diff first",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pins, done, err := app.openPins(cmd.Context())
+			pins, p, done, err := app.openWaitingPin(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer done()
-			p, err := waitingPin(cmd.Context(), pins, args[0])
-			if err != nil {
-				return err
-			}
-			if digest == "" {
+			if digest == "" { // what is accepted must have been seen
+				fmt.Fprintln(app.std.err, pin.Diff(p.Definition, p.OfferedDefinition))
 				digest = p.OfferedDigest
 			}
 			pinner, err := pin.New(pin.Config{Store: pins})
@@ -144,6 +140,20 @@ func (a *app) openPins(ctx context.Context) (pin.Store, func(), error) {
 		return nil, nil, err
 	}
 	return pinStore{s}, done, nil
+}
+
+// openWaitingPin opens the pins and finds the waiting change that ref means.
+func (a *app) openWaitingPin(ctx context.Context, ref string) (pin.Store, pin.Pin, func(), error) {
+	pins, done, err := a.openPins(ctx)
+	if err != nil {
+		return nil, pin.Pin{}, nil, err
+	}
+	p, err := waitingPin(ctx, pins, ref)
+	if err != nil {
+		done()
+		return nil, pin.Pin{}, nil, err
+	}
+	return pins, p, done, nil
 }
 
 // waitingPin finds the waiting change of a tool, by its id or its name.

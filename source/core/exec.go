@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsearch/toolsearch/internal/procgroup"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -106,16 +107,12 @@ func (s *Source) run(ctx context.Context, command, dir string) (*outcome, error)
 	cmd.WaitDelay = pipeGrace
 	stdout, stderr := newHeadTail(s.limits.ExecOutputBytes), newHeadTail(s.limits.ExecOutputBytes)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	g := newGroup(cmd)
-	cmd.Cancel = g.kill
 	started := time.Now()
-	if err := cmd.Start(); err != nil {
+	g, err := procgroup.Start(cmd)
+	if err != nil {
 		return nil, err
 	}
-	g.started()
-	g.awaitLeader()
-	err := cmd.Wait()
-	g.close()
+	err = g.Wait()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		return nil, err

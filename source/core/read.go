@@ -72,7 +72,7 @@ func sniff(f *os.File, path string) error {
 // textual refuses the beginning of a file that is not text.
 func textual(head []byte, path string) error {
 	switch {
-	case imageType(head) != "":
+	case tool.ImageType(head) != "":
 		return refuse("Call the image tool with this path", "%q is an image", shown(path))
 	case bytes.HasPrefix(head, []byte("\xFF\xFE")), bytes.HasPrefix(head, []byte("\xFE\xFF")):
 		return refuse("Convert it first, for example with exec and iconv -f UTF-16 -t UTF-8", "%q is UTF-16 text, which is not read", shown(path))

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hook
+package procgroup
 
 import (
 	"errors"
@@ -9,11 +9,6 @@ import (
 	"sync"
 	"syscall"
 )
-
-// passed names the variables that commands inherit.
-func passed() []string {
-	return []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"}
-}
 
 // group is the process group of a command.
 type group struct {
@@ -27,7 +22,10 @@ type group struct {
 // newGroup makes the command the leader of a session of its own, which is also a
 // process group, and has no terminal to ask anything on.
 func newGroup(cmd *exec.Cmd) *group {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
 	return &group{cmd: cmd}
 }
 

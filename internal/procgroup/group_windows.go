@@ -1,4 +1,4 @@
-package hook
+package procgroup
 
 import (
 	"os/exec"
@@ -9,10 +9,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func passed() []string {
-	return []string{"PATH", "PATHEXT", "SystemRoot", "SystemDrive", "ComSpec", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "USERNAME"}
-}
-
 // group is a job object that ends with its last handle, and all its processes
 // with it.
 type group struct {
@@ -22,7 +18,10 @@ type group struct {
 }
 
 func newGroup(cmd *exec.Cmd) *group {
-	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.CreationFlags |= windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW
 	return &group{cmd: cmd}
 }
 

@@ -1,4 +1,4 @@
-package core
+package procgroup
 
 import "golang.org/x/sys/unix"
 

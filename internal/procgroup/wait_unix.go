@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package hook
+package procgroup
 
 // waitUnreaped cannot be done here with what the standard library offers.
 func waitUnreaped(int) bool { return false }

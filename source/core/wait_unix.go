@@ -1,6 +1,0 @@
-//go:build unix && !linux
-
-package core
-
-// waitUnreaped cannot be done here with what the standard library offers.
-func waitUnreaped(int) bool { return false }
