@@ -27,8 +27,9 @@ var floors = [][]string{
 	{"call"},
 	{"approval", "hook", "pin", "transcript", "code", "source/core", "source/jsonl", "source/mcp"},
 	{"source/plugin"}, // its processes are servers of source/mcp
-	{"surface"},
-	{"turn"},
+	{"surface", "provider"},
+	{"provider/openai", "provider/anthropic"},
+	{"turn", "provider/mock"},
 	{"."},
 	{"internal/mcptest", "internal/architecture", "internal/eval", "internal/telemetry"},
 	{"internal/config", "internal/store", "internal/server"},
