@@ -43,7 +43,9 @@ type Config struct {
 	// error holds none; the pipeline blocks what it cannot judge.
 	Held    func([]*tool.Tool) ([]tool.ID, error)
 	Sources []Source // in the order core and plugins, MCP servers, client
-	Logger  *slog.Logger
+	// NameLimit is the longest wire name; 0 is MCP's 128.
+	NameLimit int
+	Logger    *slog.Logger
 }
 
 // Plan is the outcome of planning: what the model sees and what stands behind.
@@ -73,6 +75,9 @@ type Planner struct {
 func NewPlanner(cfg Config) *Planner {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.NameLimit == 0 {
+		cfg.NameLimit = surface.MCPNameLimit
 	}
 	return &Planner{cfg: cfg, subs: map[int]func(*Plan){}}
 }
@@ -216,20 +221,39 @@ func (p *Planner) plan() (*Plan, error) {
 	if old := p.current.Load(); old != nil && old.Fingerprint == plan.Fingerprint {
 		return old.withOutages(plan.Outages), nil
 	}
+	if plan.View, err = p.view(mode, allowed, nil); err != nil {
+		return nil, err
+	}
+	plan.View.Catalog = withOutages(plan.View.Catalog, plan.Outages)
+	p.offered = offered
+	return plan, nil
+}
+
+// view splits tools into those a model sees and those behind search. visible
+// are seen in any case.
+func (p *Planner) view(mode surface.Mode, tools, visible []*tool.Tool) (*surface.View, error) {
 	view := &surface.View{Mode: mode}
-	direct := allowed
+	direct := tools
 	if mode != surface.Off {
-		if view.Catalog, err = catalog.Build(catalog.Input{Tools: allowed, Outages: plan.Outages}); err != nil {
+		var err error
+		if view.Catalog, err = catalog.Build(catalog.Input{Tools: tools}); err != nil {
 			return nil, err
 		}
 		direct = view.Catalog.Direct()
 	}
-	if view.Direct, err = surface.NewNames(direct, surface.MCPNameLimit); err != nil {
+	direct = append(slices.Clip(direct), visible...)
+	var err error
+	if view.Direct, err = surface.NewNames(direct, p.cfg.NameLimit); err != nil {
 		return nil, fmt.Errorf("plan the tools: %w", err)
 	}
-	plan.View = view
-	p.offered = offered
-	return plan, nil
+	return view, nil
+}
+
+func withOutages(c *catalog.Catalog, outages []catalog.Outage) *catalog.Catalog {
+	if c == nil || slices.Equal(c.Outages(), outages) {
+		return c
+	}
+	return c.WithOutages(outages)
 }
 
 // heldDescription stands for what a changed tool says of itself.
@@ -273,9 +297,7 @@ func (p *Plan) withOutages(outages []catalog.Outage) *Plan {
 		return p
 	}
 	next, view := *p, *p.View
-	if view.Catalog != nil {
-		view.Catalog = view.Catalog.WithOutages(outages)
-	}
+	view.Catalog = withOutages(view.Catalog, outages)
 	next.Outages, next.View = outages, &view
 	return &next
 }
