@@ -12,7 +12,7 @@ import (
 // stages are the pipeline's, outermost first: transcript, what observes,
 // policy, pin, repeats, validation, approval, hooks, and validation once more
 // right before the target, since a hook may have replaced the arguments.
-func (o Options) stages(schemas *schema.Cache) []call.Stage {
+func (o Options) stages(schemas *schema.Cache, repeats *call.Repeats) []call.Stage {
 	var stages []call.Stage
 	if o.Transcript != nil {
 		stages = append(stages, o.Transcript.Stage())
@@ -26,7 +26,7 @@ func (o Options) stages(schemas *schema.Cache) []call.Stage {
 	if o.Pins != nil {
 		stages = append(stages, o.Pins.Stage())
 	}
-	stages = append(stages, call.NewRepeats().Stage())
+	stages = append(stages, repeats.Stage())
 	// Nobody is asked about arguments that are wrong anyway.
 	stages = append(stages, call.ValidateInput(schemas))
 	if o.Approval != nil {

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/toolsearch/toolsearch/approval"
 	"github.com/toolsearch/toolsearch/call"
@@ -85,15 +86,21 @@ type Options struct {
 
 // Toolset is a running set of tools. It is safe for concurrent use.
 type Toolset struct {
-	planner  *turn.Planner
+	options  Options // with the defaults filled in
+	main     *Scope
 	servers  *mcp.Manager
 	surface  *surface.Surface
-	pipeline *call.Pipeline
+	schemas  *schema.Cache
+	shaper   *call.Shaper
+	repeats  *call.Repeats
+	running  context.Context // ends at Close
 	stop     context.CancelFunc
-	done     chan struct{}
-	logger   *slog.Logger
-	runner   *code.Runner // nil unless the mode is Code
+	planners sync.WaitGroup
 	warnings []string
+
+	runtimeMu  sync.Mutex
+	runner     *code.Runner // nil until a scope of mode Code asks for one
+	runtimeErr error        // why there is none
 }
 
 // New starts the servers in parallel and returns at once: their last known
@@ -128,61 +135,59 @@ func New(ctx context.Context, opt Options) (*Toolset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a toolset: %w", err)
 	}
-	schemas := schema.NewCache(compiledSchemas)
-	t := &Toolset{logger: opt.Logger, done: make(chan struct{}), servers: servers}
-	var runner surface.CodeRunner // stays a nil interface without a runtime
-	if opt.Mode == surface.Code {
-		// Before the catalog is split: never direct exposure for want of a runtime.
-		if t.runner, err = code.New(ctx, opt.Code); err != nil {
-			opt.Mode = surface.Tools
-			t.warnings = append(t.warnings, fmt.Sprintf("mode \"code\" acts as \"tools\": %v", err))
-		} else {
-			runner = t.runner
-		}
+	t := &Toolset{
+		options: opt, servers: servers, shaper: shaper,
+		schemas: schema.NewCache(compiledSchemas), repeats: call.NewRepeats(),
 	}
-	t.planner = turn.NewPlanner(turn.Config{
-		Mode:    opt.Mode,
-		Policy:  opt.Policy,
-		Keep:    opt.Keep,
-		Held:    opt.held(ctx),
-		Sources: []turn.Source{turn.Fixed(opt.Tools), turn.Servers(servers)},
-		Logger:  opt.Logger,
-	})
-	t.pipeline = call.New(opt.stages(schemas)...)
-	t.surface, err = surface.New(surface.Config{
-		Limits: opt.Limits, View: t.planner.View, Pipeline: t.pipeline, Schemas: schemas, Code: runner,
-		Transcript: opt.Transcript, Shaper: shaper, Logger: opt.Logger,
-	})
-	if err != nil {
-		return nil, errors.Join(err, t.closeParts())
+	t.running, t.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if err := t.begin(ctx); err != nil {
+		return nil, errors.Join(err, t.Close())
 	}
-	servers.Start(ctx)
-	if _, err := t.planner.Refresh(); err != nil {
-		return nil, errors.Join(err, t.closeParts())
-	}
-	var run context.Context
-	run, t.stop = context.WithCancel(context.WithoutCancel(ctx))
-	go func() {
-		defer close(t.done)
-		t.planner.Run(run)
-	}()
 	return t, nil
+}
+
+// begin makes the toolset's own scope and starts the servers.
+func (t *Toolset) begin(ctx context.Context) error {
+	var err error
+	if t.main, err = t.scope(ctx, t.options, surface.MCPNameLimit); err != nil {
+		return err
+	}
+	t.warnings = t.main.warnings
+	t.surface, err = t.main.surface(surface.Config{View: t.main.planner.View})
+	if err != nil {
+		return err
+	}
+	t.servers.Start(ctx)
+	if _, err := t.main.planner.Refresh(); err != nil {
+		return err
+	}
+	t.main.follow()
+	return nil
 }
 
 // Close stops the servers and the code runtime, their children with them, and
 // waits until all are gone.
 func (t *Toolset) Close() error {
 	t.stop()
-	<-t.done
-	return t.closeParts()
-}
-
-func (t *Toolset) closeParts() error {
+	t.planners.Wait()
 	err := t.servers.Close()
+	t.runtimeMu.Lock()
+	defer t.runtimeMu.Unlock()
 	if t.runner != nil {
 		err = errors.Join(err, t.runner.Close())
 	}
+	t.runner, t.runtimeErr = nil, errors.New("the toolset is closed")
 	return err
+}
+
+// runtime returns the code runtime, which starts when it is first asked for.
+func (t *Toolset) runtime(ctx context.Context) (*code.Runner, error) {
+	t.runtimeMu.Lock()
+	defer t.runtimeMu.Unlock()
+	if t.runner == nil && t.runtimeErr == nil {
+		t.runner, t.runtimeErr = code.New(ctx, t.options.Code)
+	}
+	return t.runner, t.runtimeErr
 }
 
 // Warnings says what is not as the options asked.
@@ -190,6 +195,8 @@ func (t *Toolset) Warnings() []string { return t.warnings }
 
 // CodeLayers says how the bodies of mode Code are confined; nil in other modes.
 func (t *Toolset) CodeLayers() []code.Layer {
+	t.runtimeMu.Lock()
+	defer t.runtimeMu.Unlock()
 	if t.runner == nil {
 		return nil
 	}
@@ -212,7 +219,7 @@ func (t *Toolset) Wait(ctx context.Context) error {
 	if err := t.servers.Wait(ctx); err != nil {
 		return fmt.Errorf("wait for the MCP servers: %w", err)
 	}
-	_, err := t.planner.Refresh()
+	_, err := t.main.planner.Refresh()
 	return err
 }
 
@@ -234,8 +241,8 @@ func (t *Toolset) WaitKnown(ctx context.Context) {
 		case <-snap.Superseded():
 		}
 	}
-	if _, err := t.planner.Refresh(); err != nil {
-		t.logger.Error("planning failed; no tool is shown", "error", err)
+	if _, err := t.main.planner.Refresh(); err != nil {
+		t.options.Logger.Error("planning failed; no tool is shown", "error", err)
 	}
 }
 
@@ -246,11 +253,11 @@ func (t *Toolset) Servers() mcp.Snapshot { return t.servers.Snapshot() }
 func (t *Toolset) Status() []mcp.Status { return t.servers.Snapshot().Status }
 
 // Plan returns what the model sees now and what stands behind it.
-func (t *Toolset) Plan() (*turn.Plan, error) { return t.planner.Current() }
+func (t *Toolset) Plan() (*turn.Plan, error) { return t.main.planner.Current() }
 
 // Subscribe has changed called when what the model sees may have changed.
 func (t *Toolset) Subscribe(changed func(*turn.Plan)) (stop func()) {
-	return t.planner.Subscribe(changed)
+	return t.main.planner.Subscribe(changed)
 }
 
 // Surface is what a model sees and says.
@@ -293,7 +300,7 @@ func (t *Toolset) Call(ctx context.Context, ref string, args json.RawMessage) (*
 	if err != nil {
 		return nil, err
 	}
-	return t.pipeline.Call(ctx, call.Request{Target: target, Args: args})
+	return t.main.pipeline.Call(ctx, call.Request{Target: target, Args: args})
 }
 
 // Resolve finds an allowed tool by id or unique name, visible or not.
@@ -301,7 +308,7 @@ func (t *Toolset) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	plan, err := t.planner.Current()
+	plan, err := t.main.planner.Current()
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +334,7 @@ func (t *Toolset) Catalog(ctx context.Context) (*catalog.Catalog, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	plan, err := t.planner.Current()
+	plan, err := t.main.planner.Current()
 	if err != nil {
 		return nil, err
 	}

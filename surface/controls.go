@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -71,12 +72,26 @@ const callParameters = `{"type":"object","properties":{` +
 	`"page":{"type":"string","description":"Instead of id: the handle of a result that was cut"},` +
 	`"offset":{"type":"integer","minimum":0,"description":"With page: where to read on"}}}`
 
-func (s *Surface) define(name string) Definition {
+// Controls are the definitions of a mode's controls, in the order a model sees
+// them. Equal modes and limits give equal bytes.
+func Controls(m Mode, limits catalog.Limits) []Definition {
+	var out []Definition
+	for _, name := range controls(m) {
+		d := define(name, limits)
+		if m == Directory && name == ToolSearch {
+			d.Description = text("tool_search_directory.md")
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func define(name string, limits catalog.Limits) Definition {
 	d := Definition{Name: name, Description: text(name + ".md")}
 	switch name {
 	case ToolSearch:
 		d.Title, d.ReadOnly = "Search tools", true
-		d.Parameters = fmt.Appendf(nil, searchParameters, s.limits.Default, s.limits.Max)
+		d.Parameters = fmt.Appendf(nil, searchParameters, limits.Default, limits.Max)
 	case ToolDescribe:
 		d.Title, d.ReadOnly = "Describe a tool", true
 		d.Parameters = json.RawMessage(describeParameters)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -49,12 +50,13 @@ func WireName(t *tool.Tool, limit int) string {
 type Names struct {
 	exact  map[string]*tool.Tool
 	folded map[string][]*tool.Tool
+	limit  int
 }
 
 // NewNames gives every tool its wire name. Two tools with one wire name are an
 // error that lists both.
 func NewNames(tools []*tool.Tool, limit int) (*Names, error) {
-	n := &Names{exact: make(map[string]*tool.Tool, len(tools)), folded: make(map[string][]*tool.Tool, len(tools))}
+	n := &Names{exact: make(map[string]*tool.Tool, len(tools)), folded: make(map[string][]*tool.Tool, len(tools)), limit: limit}
 	for _, t := range tools {
 		name := WireName(t, limit)
 		if other, taken := n.exact[name]; taken {
@@ -87,4 +89,27 @@ func (n *Names) All() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// resolve finds a cataloged tool by id or name, and also by the wire name that
+// it would have if it were visible: a model may have seen it in another session
+// or mode.
+func resolve(c *catalog.Catalog, ref string) (*tool.Tool, error) {
+	found, err := c.Resolve(ref)
+	if err == nil || tool.CodeOf(err) != tool.CodeUnknownTool {
+		return found, err
+	}
+	for _, t := range c.Tools() {
+		if WireName(t, MCPNameLimit) != ref && WireName(t, ModelNameLimit) != ref {
+			continue
+		}
+		if found != nil {
+			return nil, err // two tools: no guess
+		}
+		found = t
+	}
+	if found == nil {
+		return nil, err
+	}
+	return found, nil
 }

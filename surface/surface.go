@@ -23,10 +23,15 @@ type Mode string
 
 // The modes a run can be in after planning.
 const (
-	Off   Mode = "off"   // every allowed tool, no control
-	Tools Mode = "tools" // tool_search, tool_describe, tool_call
-	Code  Mode = "code"  // tool_search_code
+	Off       Mode = "off"       // every allowed tool, no control
+	Tools     Mode = "tools"     // tool_search, tool_describe, tool_call
+	Code      Mode = "code"      // tool_search_code
+	Directory Mode = "directory" // the controls of Tools, and a listing in the prompt
 )
+
+// Auto leaves the choice between Off and one of the others to planning. No
+// View has it.
+const Auto Mode = "auto"
 
 // View is what a model sees at one moment. It is immutable; a change of the
 // tools makes a new one.
@@ -34,6 +39,7 @@ type View struct {
 	Mode    Mode
 	Catalog *catalog.Catalog // nil when off
 	Direct  *Names           // the tools that the model sees themselves
+	Listing string           // for the prompt, in mode Directory; see catalog.Directory
 }
 
 // Surface is one session's way to its tools: a View that may be swapped
@@ -41,6 +47,7 @@ type View struct {
 type Surface struct {
 	limits   catalog.Limits
 	view     func() *View
+	visible  func() []Visible // nil for all that the view shows
 	pipeline *call.Pipeline
 	schemas  *schema.Cache
 	code     CodeRunner
@@ -52,8 +59,11 @@ type Surface struct {
 
 // Config makes a Surface.
 type Config struct {
-	Limits   catalog.Limits
-	View     func() *View // the current view; nil when the run is over
+	Limits catalog.Limits
+	View   func() *View // the current view; nil when the run is over
+	// Visible, when not nil, is what the model sees in place of all that View
+	// shows: the front of a conversation does not move when the tools do.
+	Visible  func() []Visible
 	Pipeline *call.Pipeline
 	Schemas  *schema.Cache
 	Code     CodeRunner // runs the bodies of mode Code; nil when there is none
@@ -77,7 +87,7 @@ func New(c Config) (*Surface, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Surface{record: c.Transcript, shaper: c.Shaper, logger: c.Logger, limits: c.Limits, view: c.View, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
+	return &Surface{record: c.Transcript, shaper: c.Shaper, logger: c.Logger, limits: c.Limits, view: c.View, visible: c.Visible, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
 }
 
 type counters struct{ searches, describes, calls, emptySearches atomic.Int64 }
@@ -105,10 +115,13 @@ func (s *Surface) Telemetry() Telemetry {
 	return t
 }
 
+// View returns what the model sees now; nil when the run is over.
+func (s *Surface) View() *View { return s.view() }
+
 // controls lists the controls of a mode, in the order a model sees them.
 func controls(m Mode) []string {
 	switch m {
-	case Tools:
+	case Tools, Directory:
 		return []string{ToolSearch, ToolDescribe, ToolCall}
 	case Code:
 		return []string{ToolSearchCode}
@@ -118,30 +131,6 @@ func controls(m Mode) []string {
 
 // NeedsControls lists the controls without which a mode cannot work.
 func NeedsControls(m Mode) []string { return controls(m) }
-
-// Visible is one tool that a model sees. Tool is nil for a control.
-type Visible struct {
-	Definition
-	Tool *tool.Tool
-}
-
-// Visible lists what the model sees now: controls first, then direct tools by
-// name. The order and the bytes change only when the tools do.
-func (s *Surface) Visible() []Visible {
-	v := s.view()
-	if v == nil {
-		return nil
-	}
-	var out []Visible
-	for _, name := range controls(v.Mode) {
-		out = append(out, Visible{Definition: s.define(name)})
-	}
-	for _, name := range v.Direct.All() {
-		t, _ := v.Direct.Lookup(name) // All lists what Lookup knows
-		out = append(out, Visible{Definition: Direct(t, name), Tool: t})
-	}
-	return out
-}
 
 // Request is one call of a tool by the name a model used.
 type Request struct {
@@ -194,7 +183,7 @@ func (v *View) byName(name string) (*tool.Tool, error) {
 		return t, nil
 	}
 	if v.Catalog != nil && !IsControl(name) {
-		return v.Catalog.Resolve(name)
+		return resolve(v.Catalog, name)
 	}
 	return nil, &tool.Error{Code: tool.CodeUnknownTool, Reason: fmt.Sprintf("no tool is named %q", tool.Clean(name, 200))}
 }
@@ -350,7 +339,7 @@ func (s *Surface) call(ctx context.Context, c *catalog.Catalog, r Request) (*too
 	if err != nil {
 		return nil, err
 	}
-	target, err := c.Resolve(shape.ref)
+	target, err := resolve(c, shape.ref)
 	if err != nil {
 		if shape.namesAnother(c) {
 			return nil, ambiguous("both id and name could name the tool")
@@ -416,6 +405,16 @@ func (s *Surface) fits(t *tool.Tool) func(json.RawMessage) bool {
 		compiled, err := s.schemas.Get(t.Input.JSON())
 		return err == nil && compiled.Validate(args) == nil
 	}
+}
+
+// Shows reports whether the model sees the tool itself.
+func (v *View) Shows(t *tool.Tool) bool {
+	for _, seen := range v.Direct.folded[tool.Normalize(WireName(t, v.Direct.limit))] {
+		if seen.ID == t.ID {
+			return true
+		}
+	}
+	return false
 }
 
 // SameTools reports whether a model sees the same tools in both views.

@@ -25,6 +25,8 @@ type Snapshot struct {
 	// Superseded is closed once the source offers something else; nil means
 	// that it never will.
 	Superseded <-chan struct{}
+	// Pending says that the source has tools of which nothing is known yet.
+	Pending bool
 }
 
 // Fixed is a Source whose tools never change.
@@ -35,16 +37,19 @@ func (f Fixed) Snapshot() Snapshot { return Snapshot{Tools: f} }
 
 // Config makes a Planner.
 type Config struct {
-	Mode   surface.Mode
+	Mode   surface.Mode // Auto leaves the choice to planning
 	Policy *policy.Policy
 	Keep   func(*tool.Tool) bool // a further filter; nil keeps all
 	// Held, when not nil, names those of the MCP servers' tools whose definition
 	// waits to be accepted: what they now say of themselves is not shown. An
 	// error holds none; the pipeline blocks what it cannot judge.
 	Held    func([]*tool.Tool) ([]tool.ID, error)
-	Sources []Source // in the order core and plugins, MCP servers, client
+	Sources []Source       // in the order core and plugins, MCP servers, client
+	Limits  catalog.Limits // as the controls state them
 	// NameLimit is the longest wire name; 0 is MCP's 128.
 	NameLimit int
+	Auto      AutoConfig      // of mode Auto
+	Directory DirectoryConfig // of mode Directory
 	Logger    *slog.Logger
 }
 
@@ -56,6 +61,7 @@ type Plan struct {
 	Outages     []catalog.Outage
 	Warnings    []string
 	Fingerprint string
+	Auto        *Decision // nil unless the mode was left to planning
 }
 
 // Planner keeps the current plan and swaps it when a source changes. It is
@@ -65,6 +71,9 @@ type Planner struct {
 	current atomic.Pointer[Plan]
 	mu      sync.Mutex   // one Refresh at a time
 	offered []*tool.Tool // what current was made of; guarded by mu
+	fixed   *Decision    // of mode Auto, once a model saw it; guarded by mu
+
+	sessions *sessions
 
 	subMu sync.Mutex
 	subs  map[int]func(*Plan)
@@ -79,7 +88,7 @@ func NewPlanner(cfg Config) *Planner {
 	if cfg.NameLimit == 0 {
 		cfg.NameLimit = surface.MCPNameLimit
 	}
-	return &Planner{cfg: cfg, subs: map[int]func(*Plan){}}
+	return &Planner{cfg: cfg, subs: map[int]func(*Plan){}, sessions: newSessions()}
 }
 
 // Run refreshes the plan after each change of a source, until ctx ends. A
@@ -135,13 +144,14 @@ func (p *Planner) Subscribe(f func(*Plan)) (stop func()) {
 }
 
 // View returns what the model sees now, planning it if nobody has. It is nil
-// when planning fails: then nothing is shown.
+// when planning fails: then nothing is shown. The first view settles what mode
+// Auto chose.
 func (p *Planner) View() *surface.View {
 	plan, err := p.Current()
 	if err != nil {
 		return nil
 	}
-	return plan.View
+	return p.fix(plan).View
 }
 
 // Current returns the current plan, planning if nobody has.
@@ -180,10 +190,11 @@ func (p *Planner) Refresh() (*Plan, error) {
 func (p *Planner) plan() (*Plan, error) {
 	var offered []*tool.Tool
 	plan := &Plan{}
-	settled := true
+	settled, pending := true, false
 	for _, s := range p.cfg.Sources {
 		snap := s.Snapshot()
 		offered = append(offered, snap.Tools...)
+		pending = pending || snap.Pending
 		for _, o := range snap.Outages {
 			settled = false
 			if p.ownerAllowed(o.Owner) {
@@ -195,7 +206,7 @@ func (p *Planner) plan() (*Plan, error) {
 		offered = slices.DeleteFunc(offered, func(t *tool.Tool) bool { return !p.cfg.Keep(t) })
 	}
 	offered, held := p.hideHeld(offered)
-	if old := p.current.Load(); old != nil && len(old.Allowed) > 0 && slices.Equal(offered, p.offered) {
+	if old := p.current.Load(); old != nil && len(old.Allowed) > 0 && slices.Equal(offered, p.offered) && !p.undecided(old, pending) {
 		// The same tools, and a policy never changes. Where it leaves none, the
 		// outages decide whether that is an error.
 		return old.withOutages(plan.Outages), nil
@@ -210,6 +221,9 @@ func (p *Planner) plan() (*Plan, error) {
 	plan.Offered, plan.Allowed = offered, allowed
 
 	mode := p.cfg.Mode
+	if plan.Auto = p.decide(allowed, pending); plan.Auto != nil {
+		mode = plan.Auto.Chosen
+	}
 	for _, name := range surface.NeedsControls(mode) {
 		if !p.cfg.Policy.Control(name).Allowed {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("policy removes %s, which mode %q needs: every allowed tool is exposed directly", name, mode))
@@ -219,10 +233,13 @@ func (p *Planner) plan() (*Plan, error) {
 	}
 	plan.Fingerprint = string(mode) + ":" + catalog.Fingerprint(allowed)
 	if old := p.current.Load(); old != nil && old.Fingerprint == plan.Fingerprint {
-		return old.withOutages(plan.Outages), nil
+		return old.withOutages(plan.Outages).withDecision(plan.Auto), nil
 	}
 	if plan.View, err = p.view(mode, allowed, nil); err != nil {
 		return nil, err
+	}
+	if mode == surface.Directory && !pending {
+		plan.Warnings = append(plan.Warnings, p.missingRequired(plan.View)...)
 	}
 	plan.View.Catalog = withOutages(plan.View.Catalog, plan.Outages)
 	p.offered = offered
@@ -242,6 +259,10 @@ func (p *Planner) view(mode surface.Mode, tools, visible []*tool.Tool) (*surface
 		direct = view.Catalog.Direct()
 	}
 	direct = append(slices.Clip(direct), visible...)
+	if mode == surface.Directory {
+		view.Listing = p.listing(view.Catalog).Text
+		direct = append(direct, p.required(view.Catalog, direct)...)
+	}
 	var err error
 	if view.Direct, err = surface.NewNames(direct, p.cfg.NameLimit); err != nil {
 		return nil, fmt.Errorf("plan the tools: %w", err)

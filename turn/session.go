@@ -1,0 +1,242 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Bounds of what a planner keeps for its sessions.
+const (
+	maxFronts = 4096 // conversations whose front is remembered
+	maxViews  = 16   // sets of client tools whose index is kept
+)
+
+// SessionConfig makes a Session.
+type SessionConfig struct {
+	// Client are the tools that the caller of this run brought.
+	Client []*tool.Tool
+	// Visible, when not nil, says which of them the model must see itself. In the
+	// modes Off and Directory it sees them all.
+	Visible func(*tool.Tool) bool
+	// Key names the conversation. A later session of the same key sees the same
+	// front; "" remembers none.
+	Key string
+}
+
+// Session is what one run of a conversation sees and may call: the planner's
+// tools and the client's. What stands in the front of its prompt never moves;
+// what is behind search follows the sources. It is safe for concurrent use.
+type Session struct {
+	planner *Planner
+	client  []*tool.Tool
+	shown   []*tool.Tool // those of client that the model sees itself
+	stamp   string       // stands for client and shown
+	front   *Front
+
+	mu   sync.Mutex
+	from *Plan // what view was made of; guarded by mu
+	view *surface.View
+}
+
+// Front is what a conversation's prompts begin with, before what the client
+// brings itself. It is immutable.
+type Front struct {
+	Mode    surface.Mode
+	Listing string // of mode Directory
+	Visible []surface.Visible
+}
+
+// sessions is what a planner keeps for its sessions.
+type sessions struct {
+	sync.Mutex
+	fronts *simplelru.LRU[string, *Front]
+	views  *simplelru.LRU[string, *sharedView]
+}
+
+// sharedView is a view that is made once, however many sessions ask for it.
+type sharedView struct {
+	once sync.Once
+	view *surface.View
+	err  error
+}
+
+func newSessions() *sessions {
+	fronts, err := simplelru.NewLRU[string, *Front](maxFronts, nil)
+	views, err2 := simplelru.NewLRU[string, *sharedView](maxViews, nil)
+	if err := errors.Join(err, err2); err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &sessions{fronts: fronts, views: views}
+}
+
+// view returns the view of that key, and makes it if there is none.
+func (s *sessions) view(key string, build func() (*surface.View, error)) (*surface.View, error) {
+	s.Lock()
+	shared, known := s.views.Get(key)
+	if !known {
+		shared = &sharedView{}
+		s.views.Add(key, shared)
+	}
+	s.Unlock()
+	shared.once.Do(func() { shared.view, shared.err = build() })
+	return shared.view, shared.err
+}
+
+// CollisionError tells that client tools bear names that are taken.
+type CollisionError struct{ Names []string }
+
+// Error lists the names.
+func (e *CollisionError) Error() string {
+	return fmt.Sprintf("these tools of the request bear a name that a control, a core tool or another tool has: %s; rename them", strings.Join(e.Names, ", "))
+}
+
+// Session begins a run. A *CollisionError tells of client tools whose names are
+// taken.
+func (p *Planner) Session(c SessionConfig) (*Session, error) {
+	plan, err := p.Current()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{planner: p}
+	for _, t := range c.Client {
+		if p.cfg.Policy.Allows(t) && (p.cfg.Keep == nil || p.cfg.Keep(t)) {
+			s.client = append(s.client, t)
+		}
+	}
+	s.front = p.frontOf(c.Key, plan)
+	s.choose(c.Visible)
+	if err := collisions(plan, c.Client, s.front.Mode); err != nil {
+		return nil, err
+	}
+	if s.view, err = s.viewOf(plan); err != nil {
+		return nil, err
+	}
+	s.from = plan
+	return s, nil
+}
+
+// frontOf returns the front that the conversation began with.
+func (p *Planner) frontOf(key string, plan *Plan) *Front {
+	now := &Front{Mode: plan.View.Mode, Listing: plan.View.Listing, Visible: plan.View.Visible(p.cfg.Limits)}
+	// Direct exposure is the one front that moves: a tool that it does not show
+	// could not be found at all.
+	if key == "" || now.Mode == surface.Off {
+		return now
+	}
+	p.sessions.Lock()
+	defer p.sessions.Unlock()
+	if first, ok := p.sessions.fronts.Get(key); ok {
+		return first
+	}
+	p.sessions.fronts.Add(key, now)
+	return now
+}
+
+// choose picks the client tools that the model sees itself.
+func (s *Session) choose(visible func(*tool.Tool) bool) {
+	var stamp strings.Builder
+	for _, t := range s.client {
+		if mode := s.front.Mode; mode == surface.Off || mode == surface.Directory || visible != nil && visible(t) {
+			s.shown = append(s.shown, t)
+			fmt.Fprintf(&stamp, "%q", t.ID)
+		}
+	}
+	if len(s.client) > 0 {
+		s.stamp = catalog.Fingerprint(s.client) + stamp.String()
+	}
+}
+
+// Front is what the conversation's prompts begin with.
+func (s *Session) Front() *Front { return s.front }
+
+// Visible lists the tools to send to the model: the front, and after it the
+// client's, in the client's order.
+func (s *Session) Visible() []surface.Visible {
+	out := slices.Clip(s.front.Visible)
+	for _, t := range s.shown {
+		out = append(out, surface.Visible{Definition: surface.Direct(t, surface.WireName(t, s.planner.cfg.NameLimit)), Tool: t})
+	}
+	return out
+}
+
+// View is what the session may call now; nil when planning fails.
+func (s *Session) View() *surface.View {
+	plan, err := s.planner.Current()
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.from == plan {
+		return s.view
+	}
+	view, err := s.viewOf(plan)
+	if err != nil {
+		s.planner.cfg.Logger.Error("planning failed; no tool is shown", "error", err)
+		return nil
+	}
+	s.from, s.view = plan, view
+	return view
+}
+
+// viewOf puts the client's tools beside those of a plan.
+func (s *Session) viewOf(plan *Plan) (*surface.View, error) {
+	mode := s.front.Mode
+	if len(s.client) == 0 && mode == plan.View.Mode {
+		return plan.View, nil
+	}
+	key := string(mode) + "\x00" + plan.Fingerprint + "\x00" + s.stamp
+	view, err := s.planner.sessions.view(key, func() (*surface.View, error) {
+		hidden := slices.DeleteFunc(slices.Clone(s.client), func(t *tool.Tool) bool { return slices.Contains(s.shown, t) })
+		return s.planner.view(mode, slices.Concat(plan.Allowed, hidden), s.shown)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := *view
+	out.Catalog = withOutages(view.Catalog, plan.Outages)
+	return &out, nil
+}
+
+// collisions finds client tools whose names are taken. It looks at what the
+// sources offer, not at what the policy leaves: a client must not be able to
+// stand in for a tool that is denied.
+func collisions(plan *Plan, client []*tool.Tool, mode surface.Mode) error {
+	if len(client) == 0 {
+		return nil
+	}
+	taken := map[string]bool{}
+	for _, name := range plan.View.Direct.All() {
+		taken[name] = true
+	}
+	for _, t := range plan.Offered {
+		if t.Source == tool.OpenClaw && t.Owner == tool.CoreOwner {
+			taken[t.Name] = true
+		}
+	}
+	if mode == surface.Directory && plan.View.Catalog != nil {
+		for _, t := range plan.View.Catalog.Tools() {
+			taken[t.Name] = true
+		}
+	}
+	var out CollisionError
+	for _, t := range client {
+		if surface.IsControl(t.Name) || taken[t.Name] {
+			out.Names = append(out.Names, fmt.Sprintf("%q", tool.Clean(t.Name, 128)))
+		}
+		taken[t.Name] = true
+	}
+	if len(out.Names) == 0 {
+		return nil
+	}
+	return &out
+}
