@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"catalog"},
 	{"call"},
 	{"approval", "hook", "pin", "transcript", "code", "source/core", "source/jsonl", "source/mcp"},
-	{"source/plugin"}, // its processes are servers of source/mcp
+	{"source/plugin", "source/client"}, // a plugin's processes are servers of source/mcp; a client's answer stops the clock of code
 	{"surface", "provider"},
 	{"provider/openai", "provider/anthropic"},
 	{"turn", "provider/mock"},

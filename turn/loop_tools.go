@@ -1,0 +1,115 @@
+package turn
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolsearch/toolsearch/internal/editdistance"
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// offer lists the tools that a run's model is shown, in an order that holds for
+// the whole session: what is visible, the Local ones, the API's own, a tool that
+// the caller demands, and at the end those that were added.
+func offer(o Options) ([]provider.Tool, error) {
+	callers := make(map[string]provider.Tool, len(o.Request.Tools))
+	for _, t := range o.Request.Tools {
+		if t.Name != "" {
+			callers[t.Name] = t
+		}
+	}
+	visible := o.Tools.Visible()
+	out := make([]provider.Tool, 0, len(visible)+len(o.Local)+len(o.Added))
+	names := make(map[string]struct{}, len(visible))
+	for _, v := range visible {
+		t := provider.Tool{Name: v.Name, Description: v.Description, Parameters: v.Parameters}
+		hides := false
+		if v.Tool != nil {
+			if own, ok := callers[v.Tool.Name]; ok && v.Tool.Source == tool.Client {
+				if t = own; t.Name != v.Name {
+					t.Name, t.Native = v.Name, provider.Native{}
+				}
+			}
+			hides = o.Defer && v.Tool.Mode == tool.Cataloged
+		}
+		if t.Defer != hides {
+			t.Defer, t.Native = hides, provider.Native{}
+		}
+		names[t.Name] = struct{}{}
+		out = append(out, t)
+	}
+	for _, l := range o.Local {
+		if _, taken := names[l.Tool.Name]; taken || l.Tool.Name == "" || l.Call == nil {
+			return nil, fmt.Errorf("a local tool is called %q: it needs a name that no other tool has, and a function", l.Tool.Name)
+		}
+		names[l.Tool.Name] = struct{}{}
+		out = append(out, l.Tool)
+	}
+	for _, t := range o.Request.Tools {
+		if t.Name == "" {
+			out = append(out, t)
+		}
+	}
+	if name, ok := strings.CutPrefix(string(o.Request.Params.Choice), "="); ok {
+		if t, own := callers[name]; own {
+			o.Added = append([]provider.Tool{t}, o.Added...)
+		}
+	}
+	for _, t := range o.Added {
+		if _, shown := names[t.Name]; !shown || t.Name == "" {
+			names[t.Name] = struct{}{}
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// Bounds of suggestions for a name that nothing bears.
+const (
+	maxSuggested = 3
+	maxNameTried = 64   // bytes of the name
+	maxNamesNear = 2000 // names that are compared
+)
+
+// suggest adds to the error about a name the visible names that are near it,
+// where the error gives no advice of its own.
+func (r *Run) suggest(name string, err error) error {
+	var te *tool.Error
+	if !errors.As(err, &te) || te.Next != "" || te.Code != tool.CodeUnknownTool || len(name) > maxNameTried {
+		return err
+	}
+	type near struct {
+		name string
+		far  int
+	}
+	var found []near
+	folded := []rune(tool.Normalize(name))
+	for _, t := range r.front[:min(len(r.front), maxNamesNear)] {
+		if t.Name == "" || len(t.Name) > 2*maxNameTried {
+			continue
+		}
+		if far := editdistance.Of(folded, []rune(tool.Normalize(t.Name))); far <= max(2, len(folded)/2) {
+			found = append(found, near{t.Name, far})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })
+	next := "Call only the tools you were given."
+	if len(found) > 0 {
+		next = "Did you mean"
+		for i, f := range found[:min(len(found), maxSuggested)] {
+			if i > 0 {
+				next += ","
+			}
+			next += " " + strconv.Quote(f.name)
+		}
+		next += "?"
+	}
+	advised := *te
+	advised.Next = next
+	return &advised
+}
