@@ -31,8 +31,8 @@ var floors = [][]string{
 	{"provider/openai", "provider/anthropic"},
 	{"turn", "provider/mock"},
 	{"."},
-	{"internal/mcptest", "internal/architecture", "internal/eval", "internal/telemetry"},
-	{"internal/config", "internal/store", "internal/server"},
+	{"internal/mcptest", "internal/architecture", "internal/eval", "internal/telemetry", "internal/config"},
+	{"internal/store", "internal/server"},
 	{"internal/cli"},
 	{"cmd"},
 }

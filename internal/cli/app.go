@@ -130,6 +130,7 @@ type openOptions struct {
 	core  bool         // whether core tools are on when the configuration does not say
 	wait  bool         // for every server, showing progress
 	mode  surface.Mode // overrides the configuration's when not ""
+	scope config.Scope // whose rules hold; the agent is the app's
 	all   bool         // plan every tool, whatever the policy says of it: for the operator's eyes alone
 }
 
@@ -158,7 +159,8 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	if opt.mode != "" {
 		mode, modeWarnings = opt.mode, nil
 	}
-	pol, policyWarnings, err := newPolicy(cfg, a.agent)
+	opt.scope.Agent = a.agent
+	pol, policyWarnings, err := newPolicy(cfg, opt.scope)
 	if err != nil {
 		return nil, err
 	}

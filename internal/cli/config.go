@@ -123,7 +123,7 @@ func newConfigValidate(app *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, warnings, err := newPolicy(cfg, "")
+			warnings, err := checkPolicies(cfg)
 			if err != nil {
 				return err
 			}

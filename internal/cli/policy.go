@@ -1,16 +1,35 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// newPolicy compiles the rules that apply to an agent, "" for none.
-func newPolicy(cfg *config.Config, agent string) (*policy.Policy, []policy.Warning, error) {
-	return policy.Compile(policyLayers(cfg, agent))
+// newPolicy compiles the rules that hold in a scope.
+func newPolicy(cfg *config.Config, scope config.Scope) (*policy.Policy, []policy.Warning, error) {
+	return policy.Compile(cfg.PolicyLayers(scope))
+}
+
+// checkPolicies compiles every block of rules, whoever it is for. A warning of
+// the same text is given once.
+func checkPolicies(cfg *config.Config) ([]policy.Warning, error) {
+	var all []policy.Warning
+	var errs []error
+	seen := map[string]bool{}
+	for _, l := range cfg.AllPolicyLayers() {
+		_, warnings, err := policy.Compile([]policy.Layer{l})
+		errs = append(errs, err)
+		for _, w := range warnings {
+			if !seen[w.Text] {
+				seen[w.Text] = true
+				all = append(all, w)
+			}
+		}
+	}
+	return all, errors.Join(errs...)
 }
 
 // serverPolicies are the servers' own includeTools and excludeTools, by server.
@@ -20,7 +39,7 @@ func serverPolicies(cfg *config.Config) (map[string]*policy.Policy, error) {
 		if len(s.Include) == 0 && len(s.Exclude) == 0 {
 			continue
 		}
-		rules := policy.Rules{Allow: policyEntries(s.Include), Deny: policyEntries(s.Exclude)}
+		rules := policy.Rules{Allow: config.Entries(s.Include), Deny: config.Entries(s.Exclude)}
 		for _, list := range [][]policy.Entry{rules.Allow, rules.Deny} {
 			for i := range list {
 				list[i].Pattern = string(tool.NewID(tool.MCP, s.Name, list[i].Pattern))
@@ -46,39 +65,4 @@ func serverFilter(cfg *config.Config) (func(*tool.Tool) bool, error) {
 		p := byServer[t.Owner]
 		return t.Source != tool.MCP || p == nil || p.Allows(t)
 	}, nil
-}
-
-// policyLayers are the configuration's rules for one agent, as the filters of
-// a policy. Rules of providers, senders, sandboxes and subagents apply to runs
-// that have one; the command line and the gateway have none.
-func policyLayers(cfg *config.Config, agent string) []policy.Layer {
-	layers := []policy.Layer{{Scope: policy.ScopeGlobal, Name: "tools", Rules: policyRules(cfg.Tools.Rules)}}
-	if a, ok := cfg.Agent(agent); ok {
-		layers = append(layers, policy.Layer{
-			Scope: policy.ScopeAgent,
-			Name:  fmt.Sprintf("agents.list[%s].tools", a.ID),
-			Rules: policyRules(a.Policy.Rules),
-		})
-	}
-	return layers
-}
-
-func policyRules(r config.Rules) policy.Rules {
-	out := policy.Rules{
-		Allow:     policyEntries(r.Allow),
-		AlsoAllow: policyEntries(r.AlsoAllow),
-		Deny:      policyEntries(r.Deny),
-	}
-	if r.Profile != "" {
-		out.Profile = policy.Entry{Pattern: r.Profile, Pos: policy.Pos{File: r.ProfilePos.File, Line: r.ProfilePos.Line}}
-	}
-	return out
-}
-
-func policyEntries(rules []config.Rule) []policy.Entry {
-	out := make([]policy.Entry, len(rules))
-	for i, r := range rules {
-		out[i] = policy.Entry{Pattern: r.Pattern, Pos: policy.Pos{File: r.Pos.File, Line: r.Pos.Line}}
-	}
-	return out
 }

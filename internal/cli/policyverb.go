@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
@@ -26,6 +27,7 @@ func newPolicyVerb(app *app) *cobra.Command {
 
 func newPolicyExplain(app *app) *cobra.Command {
 	var asJSON bool
+	var asked runFlags
 	c := &cobra.Command{
 		Use:   "explain TOOL",
 		Short: "Name the rule that decides about a tool, by file and line",
@@ -35,13 +37,18 @@ TOOL is an id, a name, or the name of a control such as tool_search. The rules
 can be asked about a tool that no source offers, too: by its id, or by a name,
 which then means a core tool. What a model is told never shows that difference.
 
+The rules that hold depend on the run: on its agent, the model that it uses, who
+asks, and whether it is sandboxed or was started by another run. Without flags
+it is a run of the command line.
+
 The exit code is 0 when the rules allow the tool and 3 when they refuse it.`,
 		Example: `  toolsearch policy explain mcp:calendar:create_event
-  toolsearch policy explain exec --agent main --json`,
+  toolsearch policy explain exec --agent main --json
+  toolsearch policy explain exec --provider openai/gpt-5 --sender alice --sandbox`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: app.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, mode: surface.Off, all: true})
+			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, mode: surface.Off, all: true, scope: asked.scope()})
 			if err != nil {
 				return err
 			}
@@ -62,8 +69,28 @@ The exit code is 0 when the rules allow the tool and 3 when they refuse it.`,
 		},
 	}
 	c.Flags().StringVar(&app.agent, "agent", "", "use the settings of this agent of the configuration")
+	asked.add(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	return c
+}
+
+// runFlags describe a run, for the rules that depend on it.
+type runFlags struct {
+	provider, group, sender string
+	sandbox, subagent       bool
+}
+
+func (f *runFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.provider, "provider", "", "of a run with this model: PROVIDER or PROVIDER/MODEL")
+	c.Flags().StringVar(&f.group, "group", "", "of a run that this chat group asks for")
+	c.Flags().StringVar(&f.sender, "sender", "", "of a run that this sender asks for")
+	c.Flags().BoolVar(&f.sandbox, "sandbox", false, "of a sandboxed run")
+	c.Flags().BoolVar(&f.subagent, "subagent", false, "of a run that another run started")
+}
+
+func (f *runFlags) scope() config.Scope {
+	provider, model, _ := strings.Cut(f.provider, "/")
+	return config.Scope{Provider: provider, Model: model, Group: f.group, Sender: f.sender, Sandbox: f.sandbox, Subagent: f.subagent}
 }
 
 // explanation is what the rules say about one tool.

@@ -126,7 +126,7 @@ func approvalRules(c config.Approvals) approval.RuleSet {
 	set := approval.RuleSet{Core: c.Core, Otherwise: c.Otherwise}
 	for i, r := range c.Rules {
 		set.Rules = append(set.Rules, approval.Rule{
-			Action: r.Action, Tools: policyEntries(r.Tools), Claims: r.Claims, Name: fmt.Sprintf("tools.approvals.rules[%d]", i),
+			Action: r.Action, Tools: config.Entries(r.Tools), Claims: r.Claims, Name: fmt.Sprintf("tools.approvals.rules[%d]", i),
 		})
 	}
 	return set
@@ -150,7 +150,7 @@ func resolveHooks(configured []config.Hook) (hooks []hook.Hook, secrets []string
 		if err != nil {
 			return nil, nil, err
 		}
-		h := hook.Hook{Name: c.Name, Event: c.Event, Tools: policyEntries(c.Tools), Timeout: c.Timeout}
+		h := hook.Hook{Name: c.Name, Event: c.Event, Tools: config.Entries(c.Tools), Timeout: c.Timeout}
 		if v.URL != "" {
 			header := http.Header{}
 			for _, x := range v.Headers {

@@ -78,7 +78,8 @@ type Agent struct {
 type Policy struct {
 	Rules
 	ByProvider []NamedRules // by model provider, or provider/model
-	BySender   []NamedRules // by who asks
+	ByGroup    []NamedRules // by chat group
+	BySender   []NamedRules // by who asks; "*" for those without an entry
 	Sandbox    Rules        // sandbox.tools: sandboxed runs
 	Subagents  Rules        // subagents.tools: runs started by other runs
 }
@@ -92,7 +93,7 @@ type Rules struct {
 	Deny       []Rule
 }
 
-// NamedRules are rules for one provider or sender.
+// NamedRules are rules for one provider, group or sender.
 type NamedRules struct {
 	Name string
 	Pos  Pos

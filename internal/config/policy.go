@@ -148,9 +148,11 @@ func agentToolsSection() section[toolsBlock] {
 	}
 	fields = append(fields, ruleFields(func(t *toolsBlock) *Rules { return &t.policy.Rules })...)
 	fields = append(fields,
-		named(row{Key: "byProvider", Doc: "Further rules by model provider (`anthropic`) or model (`openai/gpt-5`): an object of `profile`, `allow`, `alsoAllow`, `deny` for each."},
+		named(row{Key: "byProvider", Doc: "Further rules by model provider (`anthropic`) or model (`openai/gpt-5`): an object of `profile`, `allow`, `alsoAllow`, `deny` for each. The rules of a provider hold for its models too."},
 			func(t *toolsBlock) *[]NamedRules { return &t.policy.ByProvider }),
-		named(row{Key: "toolsBySender", Doc: "Further rules by who asks: an object of rules for each."},
+		named(row{Key: "toolsByGroup", Doc: "Further rules by the chat group that asks: an object of rules for each."},
+			func(t *toolsBlock) *[]NamedRules { return &t.policy.ByGroup }),
+		named(row{Key: "toolsBySender", Doc: "Further rules by who asks: an object of rules for each. `\"*\"` is everybody who has no entry of their own, and who is not known."},
 			func(t *toolsBlock) *[]NamedRules { return &t.policy.BySender }),
 		inner("sandbox", "Further rules for sandboxed runs.", func(t *toolsBlock) *Rules { return &t.policy.Sandbox }),
 		inner("subagents", "Further rules for runs that another run started.", func(t *toolsBlock) *Rules { return &t.policy.Subagents }),

@@ -24,7 +24,7 @@ func (sec *section[T]) chapter() chapter {
 // chapters are the tables that files are read by, in the reference's order.
 func chapters() []chapter {
 	root, tools, search, mcp, server, agents, agent := rootSection(), toolsSection(), searchSection(), mcpSection(), serverSection(), agentsSection(), agentSection()
-	rules := rulesSection("tools.byProvider.<name>", "Rules, as they stand also in `tools.toolsBySender.<name>`, `tools.sandbox.tools` and `tools.subagents.tools`. Every scope can only remove tools.")
+	rules := rulesSection("tools.byProvider.<name>", "Rules, as they stand also in `tools.toolsByGroup.<name>`, `tools.toolsBySender.<name>`, `tools.sandbox.tools` and `tools.subagents.tools`. Every scope can only remove tools.")
 	approvals, approvalRule, hooks, output := approvalsSection(), approvalRuleSection(), hookSection(), outputSection()
 	return []chapter{root.chapter(), tools.chapter(), search.chapter(), rules.chapter(), approvals.chapter(), approvalRule.chapter(), hooks.chapter(), output.chapter(), mcp.chapter(), server.chapter(), agents.chapter(), agent.chapter()}
 }
