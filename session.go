@@ -26,11 +26,12 @@ type ScopeOptions struct {
 
 // Scope is a Toolset under the rules of one kind of run. It shares the servers
 // and all that is kept of calls, and has a plan of its own. It is safe for
-// concurrent use, and ends with its Toolset.
+// concurrent use, and ends with its Toolset, or at Close.
 type Scope struct {
 	set      *Toolset
 	limits   catalog.Limits
 	planner  *turn.Planner
+	stop     context.CancelFunc // of following the sources
 	pipeline *call.Pipeline
 	runner   surface.CodeRunner // nil unless the mode is Code
 	warnings []string
@@ -91,8 +92,13 @@ func (t *Toolset) scope(ctx context.Context, opt Options, nameLimit int) (*Scope
 
 // follow plans anew after each change, until the toolset closes.
 func (s *Scope) follow() {
-	s.set.planners.Go(func() { s.planner.Run(s.set.running) })
+	var running context.Context
+	running, s.stop = context.WithCancel(s.set.running)
+	s.set.planners.Go(func() { s.planner.Run(running) })
 }
+
+// Close ends the planning. Sessions that have begun go on with the last plan.
+func (s *Scope) Close() { s.stop() }
 
 // surface makes what a model of this scope sees and says; c has its view.
 func (s *Scope) surface(c surface.Config) (*surface.Surface, error) {
@@ -110,9 +116,9 @@ type SessionOptions struct {
 	// Client are the tools that the caller of this run brought; see package
 	// source/client. A *turn.CollisionError tells of names that are taken.
 	Client []*tool.Tool
-	// Visible says which of Client the model must see itself; nil leaves it to the
-	// mode.
-	Visible func(*tool.Tool) bool
+	// Visible says which of Client the model must see itself, and Deferred which it
+	// must find by search; nil leaves it to the mode.
+	Visible, Deferred func(*tool.Tool) bool
 	// Key names the conversation: sessions of one key begin with the same bytes.
 	// "" remembers nothing.
 	Key string
@@ -128,7 +134,7 @@ type Session struct {
 
 // Session begins a run.
 func (s *Scope) Session(o SessionOptions) (*Session, error) {
-	planned, err := s.planner.Session(turn.SessionConfig{Client: o.Client, Visible: o.Visible, Key: o.Key})
+	planned, err := s.planner.Session(turn.SessionConfig{Client: o.Client, Visible: o.Visible, Deferred: o.Deferred, Key: o.Key})
 	if err != nil {
 		return nil, fmt.Errorf("begin a run: %w", err)
 	}

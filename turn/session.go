@@ -24,9 +24,10 @@ const (
 type SessionConfig struct {
 	// Client are the tools that the caller of this run brought.
 	Client []*tool.Tool
-	// Visible, when not nil, says which of them the model must see itself. In the
-	// modes Off and Directory it sees them all.
-	Visible func(*tool.Tool) bool
+	// Visible, when not nil, says which of them the model must see itself, and
+	// Deferred which it must find by search. Else it sees them all in the modes Off
+	// and Directory, and none in the others.
+	Visible, Deferred func(*tool.Tool) bool
 	// Key names the conversation. A later session of the same key sees the same
 	// front; "" remembers none.
 	Key string
@@ -41,6 +42,9 @@ type Session struct {
 	shown   []*tool.Tool // those of client that the model sees itself
 	stamp   string       // stands for client and shown
 	front   *Front
+	// searched says that only client tools are behind search, and all others are
+	// exposed directly.
+	searched bool
 
 	mu   sync.Mutex
 	from *Plan // what view was made of; guarded by mu
@@ -113,7 +117,7 @@ func (p *Planner) Session(c SessionConfig) (*Session, error) {
 		}
 	}
 	s.front = p.frontOf(c.Key, plan)
-	s.choose(c.Visible)
+	s.choose(c)
 	if err := collisions(plan, c.Client, s.front.Mode); err != nil {
 		return nil, err
 	}
@@ -142,16 +146,32 @@ func (p *Planner) frontOf(key string, plan *Plan) *Front {
 }
 
 // choose picks the client tools that the model sees itself.
-func (s *Session) choose(visible func(*tool.Tool) bool) {
+func (s *Session) choose(c SessionConfig) {
+	mode := s.front.Mode
 	var stamp strings.Builder
 	for _, t := range s.client {
-		if mode := s.front.Mode; mode == surface.Off || mode == surface.Directory || visible != nil && visible(t) {
+		seen := mode == surface.Off || mode == surface.Directory
+		if c.Deferred != nil && c.Deferred(t) {
+			seen = false
+		}
+		if c.Visible != nil && c.Visible(t) {
+			seen = true
+		}
+		if seen {
 			s.shown = append(s.shown, t)
 			fmt.Fprintf(&stamp, "%q", t.ID)
 		}
 	}
 	if len(s.client) > 0 {
 		s.stamp = catalog.Fingerprint(s.client) + stamp.String()
+	}
+	if mode == surface.Off && len(s.shown) < len(s.client) {
+		s.searched = true
+		var controls []surface.Visible
+		for _, d := range surface.Controls(surface.Tools, s.planner.cfg.Limits) {
+			controls = append(controls, surface.Visible{Definition: d})
+		}
+		s.front = &Front{Mode: surface.Tools, Visible: slices.Concat(controls, s.front.Visible)}
 	}
 }
 
@@ -197,6 +217,9 @@ func (s *Session) viewOf(plan *Plan) (*surface.View, error) {
 	key := string(mode) + "\x00" + plan.Fingerprint + "\x00" + s.stamp
 	view, err := s.planner.sessions.view(key, func() (*surface.View, error) {
 		hidden := slices.DeleteFunc(slices.Clone(s.client), func(t *tool.Tool) bool { return slices.Contains(s.shown, t) })
+		if s.searched {
+			return s.planner.view(mode, hidden, slices.Concat(plan.Allowed, s.shown))
+		}
 		return s.planner.view(mode, slices.Concat(plan.Allowed, hidden), s.shown)
 	})
 	if err != nil {

@@ -142,6 +142,7 @@ func TestClientTools(t *testing.T) {
 		mode            surface.Mode
 		rules           policy.Rules
 		visible         func(*tool.Tool) bool
+		deferred        func(*tool.Tool) bool
 		visibly, hidden []string
 	}{
 		{name: "tools", mode: surface.Tools, hidden: []string{"one", "pick_file", "say"}},
@@ -149,12 +150,14 @@ func TestClientTools(t *testing.T) {
 		{name: "directory", mode: surface.Directory, visibly: []string{"pick_file", "say"}, hidden: []string{"one"}},
 		{name: "off", mode: surface.Off, visibly: []string{"a__one", "pick_file", "say"}},
 		{name: "one must be seen", mode: surface.Tools, visible: func(t *tool.Tool) bool { return t.Name == "say" }, visibly: []string{"say"}, hidden: []string{"one", "pick_file"}},
+		{name: "one is deferred", mode: surface.Directory, deferred: func(t *tool.Tool) bool { return t.Name == "say" }, visibly: []string{"pick_file"}, hidden: []string{"one", "say"}},
+		{name: "one is deferred and search is off", mode: surface.Off, deferred: func(t *tool.Tool) bool { return t.Name == "say" }, visibly: []string{"a__one", "pick_file"}, hidden: []string{"say"}},
 		{name: "denied", mode: surface.Tools, rules: policy.Rules{Deny: entries("say")}, hidden: []string{"one", "pick_file"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := planner(t, tt.mode, tt.rules, newSource(mcpTool("a", "one")))
-			s, err := p.Session(turn.SessionConfig{Client: []*tool.Tool{clientTool("pick_file"), clientTool("say")}, Visible: tt.visible})
+			s, err := p.Session(turn.SessionConfig{Client: []*tool.Tool{clientTool("pick_file"), clientTool("say")}, Visible: tt.visible, Deferred: tt.deferred})
 			if err != nil {
 				t.Fatal(err)
 			}
