@@ -17,6 +17,7 @@ func (s servers) Snapshot() Snapshot {
 	for _, st := range snap.Status {
 		switch st.State {
 		case mcp.Starting, mcp.Idle:
+			out.Pending = out.Pending || !st.Stale
 			out.Outages = append(out.Outages, catalog.Outage{Owner: st.Name, Reason: "it is still starting", Stale: st.Stale})
 		case mcp.Failed, mcp.Closed:
 			out.Outages = append(out.Outages, catalog.Outage{Owner: st.Name, Reason: st.LastError, Stale: st.Stale})

@@ -1,0 +1,29 @@
+package catalog
+
+import (
+	"github.com/toolsearch/toolsearch/rank"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// maxLikelyHits is how many hits Likely looks through.
+const maxLikelyHits = 50
+
+// Likely returns at most max trusted tools that a text is probably about, best
+// first, leaving out weak matches and those that keep refuses. Untrusted tools
+// are never returned, however well they match.
+func (c *Catalog) Likely(text string, max int, keep func(*tool.Tool) bool) []*tool.Tool {
+	if max < 1 {
+		return nil
+	}
+	var out []*tool.Tool
+	for _, h := range c.index.Search(rank.Query{Text: text, Limit: maxLikelyHits}).Hits {
+		t := c.tools[h.Doc]
+		if h.Weak || !t.Source.Trusted() || !keep(t) {
+			continue
+		}
+		if out = append(out, t); len(out) == max {
+			break
+		}
+	}
+	return out
+}
