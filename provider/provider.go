@@ -66,6 +66,8 @@ type ImageData struct{ MIMEType, Data, URL string }
 type Call struct {
 	ID   string // never empty once decoded: one is made up where a model gave none
 	Name string // as on the wire
+	// Namespace is the namespace of Responses that the tool stands in, or "".
+	Namespace string
 	// Args are what the model wrote: an object where that is what it meant (also
 	// when it came as an object, doubly encoded, or empty), and otherwise a JSON
 	// string of the text that is not one. It is always valid JSON.
@@ -117,6 +119,8 @@ type Tool struct {
 	Hosted string
 	// Namespace is the namespace of Responses that the tool stands in, or "".
 	Namespace string
+	// Group is that namespace as it came but for its tools, which are null in it.
+	Group json.RawMessage
 	Native
 }
 

@@ -1,0 +1,155 @@
+// Package openai speaks OpenAI's two wire formats, Chat Completions and
+// Responses, as a client of a provider and as a server of clients.
+//
+// What came in one of the two goes out byte for byte where the same one is
+// spoken: every message or item, every tool, and every top-level field. The
+// bytes are used only while they say what the neutral words say, so a caller
+// that changes a response's stop reason or usage gets what it set. Models'
+// slips are mended on the way in: see readArgs, and chatDecoder for streams.
+//
+// The formats follow OpenAI's API reference and the types and stream
+// accumulators of its npm package openai 6.49.
+package openai
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// maxStream bounds what one stream may add up to: texts, thoughts, arguments
+// and items, in bytes.
+const maxStream = 16 << 20
+
+// null is JSON's.
+const null = "null"
+
+// authorize sets the bearer key. An empty key sets nothing: local servers want
+// none.
+func authorize(h http.Header, key string) {
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
+	h.Set("Content-Type", "application/json")
+}
+
+// newID makes up an id that no other has.
+func newID(prefix string) string {
+	var b [12]byte
+	rand.Read(b[:]) // never fails
+	return prefix + hex.EncodeToString(b[:])
+}
+
+// quote writes a JSON string.
+func quote(s string) json.RawMessage {
+	out, err := tool.Encode(s)
+	if err != nil { // not for a string; and an empty one is valid JSON
+		return json.RawMessage(`""`)
+	}
+	return out
+}
+
+// text reads a JSON string; ok is false for anything else.
+func text(raw json.RawMessage) (s string, ok bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// textOf reads a member that is a string, and "" for anything else.
+func textOf(o tool.Object, name string) string {
+	s, _ := text(o.Get(name))
+	return s
+}
+
+// absent says whether a member is missing or null.
+func absent(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) == 0 || string(raw) == null
+}
+
+// list reads a JSON array; ok is false for anything else.
+func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil, false
+	}
+	return items, json.Unmarshal(raw, &items) == nil
+}
+
+// array joins values, each of them valid JSON.
+func array(items []json.RawMessage) json.RawMessage {
+	out := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	return append(out, ']')
+}
+
+// object joins members; a nil value leaves its member out.
+func object(members ...tool.Member) json.RawMessage {
+	o := make(tool.Object, 0, len(members))
+	for _, m := range members {
+		if m.Value != nil {
+			o = append(o, m)
+		}
+	}
+	return marshal(o)
+}
+
+// marshal writes an object whose values are valid JSON.
+func marshal(o tool.Object) json.RawMessage {
+	out, err := o.MarshalJSON()
+	if err != nil { // only a name that does not encode, and every string does
+		return json.RawMessage(`{}`)
+	}
+	return out
+}
+
+// optional is a JSON string, or nil when s is empty, for object.
+func optional(s string) json.RawMessage {
+	if s == "" {
+		return nil
+	}
+	return quote(s)
+}
+
+// with returns a copy of o in which the member is set.
+func with(o tool.Object, name string, value json.RawMessage) tool.Object {
+	return slices.Clone(o).Set(name, value)
+}
+
+// without returns a copy of o that lacks the members.
+func without(o tool.Object, names ...string) tool.Object {
+	out := make(tool.Object, 0, len(o))
+	for _, m := range o {
+		if !slices.Contains(names, m.Name) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// wireName is a tool's name where there are no namespaces.
+func wireName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "__" + name
+}
+
+// refuse is a 400 that names the field.
+func refuse(param, message string) *provider.Error {
+	return &provider.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Param: param, Message: message}
+}
