@@ -39,7 +39,7 @@ func autoPlanner(t *testing.T, code bool, rules policy.Rules, sources ...turn.So
 }
 
 func TestAuto(t *testing.T) {
-	big := coreTool("big", strings.Repeat("x", 30000))
+	big := coreDoing("big", strings.Repeat("x", 30000))
 	big.Mode = tool.DirectOnly
 	tests := []struct {
 		name  string
