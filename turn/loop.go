@@ -44,8 +44,8 @@ type Options struct {
 	// Refer, when not nil, gives the definitions of tools that an answer of the
 	// caller refers to. They become visible. An error refuses the answer.
 	Refer func(ctx context.Context, names []string) ([]provider.Tool, error)
-	// Defer marks the tools of the catalog as deferred, for an API that has a tool
-	// search of its own.
+	// Defer is for an API that has a tool search of its own: tools are marked as
+	// deferred unless they are direct-only, and the caller's own as it marked them.
 	Defer bool
 	// Observe, when not nil, is told of each call, one at a time. It must not block.
 	Observe func(Activity)
@@ -103,6 +103,7 @@ type Run struct {
 	tools    []provider.Tool
 	front    []provider.Tool // tools at the start; it never changes
 	local    map[string]Local
+	callers  map[string]provider.Tool // the caller's own definitions
 	messages []provider.Message
 	repeats  repeats
 	work     sync.WaitGroup // calls in progress
@@ -141,7 +142,8 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 	for _, l := range o.Local {
 		r.local[l.Tool.Name] = l
 	}
-	if r.tools, err = offer(o); err != nil {
+	r.callers = o.callers()
+	if r.tools, err = offer(o, r.callers); err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}
 	r.front = slices.Clip(r.tools)

@@ -101,7 +101,12 @@ func says(blocks ...provider.Block) round {
 }
 
 // box is a real surface with its pipeline over some tools.
-func box(t testing.TB, mode surface.Mode, runner surface.CodeRunner, tools ...*tool.Tool) *surface.Surface {
+func box(t testing.TB, mode surface.Mode, tools ...*tool.Tool) *surface.Surface {
+	return boxOf(t, mode, surface.Config{}, tools...)
+}
+
+// boxOf is a box with some of its configuration, and stages before all others.
+func boxOf(t testing.TB, mode surface.Mode, cfg surface.Config, tools ...*tool.Tool) *surface.Surface {
 	t.Helper()
 	view := &surface.View{Mode: mode}
 	direct := tools
@@ -117,11 +122,11 @@ func box(t testing.TB, mode surface.Mode, runner surface.CodeRunner, tools ...*t
 		t.Fatal(err)
 	}
 	schemas := schema.NewCache(64)
-	pipeline := call.New(call.NewRepeats().Stage(), call.ValidateInput(schemas), call.ValidateOutput(schemas))
-	s, err := surface.New(surface.Config{
-		Limits: catalog.Limits{Default: 8, Max: 20}, View: func() *surface.View { return view },
-		Pipeline: pipeline, Schemas: schemas, Code: runner,
-	})
+	cfg.Limits, cfg.View, cfg.Schemas = catalog.Limits{Default: 8, Max: 20}, func() *surface.View { return view }, schemas
+	if cfg.Pipeline == nil {
+		cfg.Pipeline = call.New(call.NewRepeats().Stage(), call.ValidateInput(schemas), call.ValidateOutput(schemas))
+	}
+	s, err := surface.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,21 +150,28 @@ func echoing(name string) *tool.Tool {
 // start makes a run that ends with the test, which then looks for goroutines.
 func start(t *testing.T, o turn.Options) *turn.Run {
 	t.Helper()
+	ignore := goleak.IgnoreCurrent()
+	r := begin(t, o)
+	t.Cleanup(func() {
+		r.Close()
+		goleak.VerifyNone(t, ignore)
+	})
+	return r
+}
+
+// begin makes a run that the test must close.
+func begin(t testing.TB, o turn.Options) *turn.Run {
+	t.Helper()
 	if o.Request.Model == "" {
 		o.Request.Model = "m"
 	}
 	if o.Request.Messages == nil {
 		o.Request.Messages = []provider.Message{{Role: provider.System, Blocks: []provider.Block{text("Be brief.")}}, {Role: provider.User, Blocks: []provider.Block{text("Go.")}}}
 	}
-	ignore := goleak.IgnoreCurrent()
 	r, err := turn.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		r.Close()
-		goleak.VerifyNone(t, ignore)
-	})
 	return r
 }
 
@@ -209,7 +221,7 @@ func TestRunCallsToolsUntilTheAnswer(t *testing.T) {
 			says(calls("c2", "tool_call", `{"id":"mcp:srv:forecast","city":"Oslo"}`)),
 			says(text("It rains.")),
 		)
-		r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, nil, echoing("forecast")), Request: provider.Request{Stream: stream}})
+		r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, echoing("forecast")), Request: provider.Request{Stream: stream}})
 		var events []provider.Event
 		step, err := r.Next(t.Context(), turn.Input{}, func(e provider.Event) error { events = append(events, e); return nil })
 		if err != nil {
@@ -255,7 +267,7 @@ func TestRunKeepsTheFront(t *testing.T) {
 		rounds = append(rounds, says(calls(fmt.Sprint("c", i), "tool_search", fmt.Sprintf(`{"query":"q%d"}`, i))))
 	}
 	model := scripted(append(rounds, says(text("Done.")))...)
-	next(t, start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, nil, echoing("forecast"))}), turn.Input{})
+	next(t, start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, echoing("forecast"))}), turn.Input{})
 	first := model.request(t, 0)
 	if len(first.Tools) != 3 {
 		t.Fatalf("the model sees %d tools", len(first.Tools))
@@ -279,7 +291,7 @@ func TestRunPassesOpaqueBlocks(t *testing.T) {
 		says(thought, text("One."), opaque(`{"n":1}`), calls("c1", "tool_search", `{"query":"a"}`)),
 		says(opaque(`{"n":2}`), text("Two.")),
 	)
-	r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, nil, echoing("a")), Request: provider.Request{Stream: true}})
+	r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, echoing("a")), Request: provider.Request{Stream: true}})
 	var seen []string
 	step, err := r.Next(t.Context(), turn.Input{}, func(e provider.Event) error {
 		if e.Kind == provider.BlockDone {

@@ -16,29 +16,14 @@ import (
 // offer lists the tools that a run's model is shown, in an order that holds for
 // the whole session: what is visible, the Local ones, the API's own, a tool that
 // the caller demands, and at the end those that were added.
-func offer(o Options) ([]provider.Tool, error) {
-	callers := make(map[string]provider.Tool, len(o.Request.Tools))
-	for _, t := range o.Request.Tools {
-		if t.Name != "" {
-			callers[t.Name] = t
-		}
-	}
+func offer(o Options, callers map[string]provider.Tool) ([]provider.Tool, error) {
 	visible := o.Tools.Visible()
 	out := make([]provider.Tool, 0, len(visible)+len(o.Local)+len(o.Added))
 	names := make(map[string]struct{}, len(visible))
 	for _, v := range visible {
 		t := provider.Tool{Name: v.Name, Description: v.Description, Parameters: v.Parameters}
-		hides := false
 		if v.Tool != nil {
-			if own, ok := callers[v.Tool.Name]; ok && v.Tool.Source == tool.Client {
-				if t = own; t.Name != v.Name {
-					t.Name, t.Native = v.Name, provider.Native{}
-				}
-			}
-			hides = o.Defer && v.Tool.Mode == tool.Cataloged
-		}
-		if t.Defer != hides {
-			t.Defer, t.Native = hides, provider.Native{}
+			t = o.shown(t, v.Tool, callers)
 		}
 		names[t.Name] = struct{}{}
 		out = append(out, t)
@@ -67,6 +52,33 @@ func offer(o Options) ([]provider.Tool, error) {
 		}
 	}
 	return out, nil
+}
+
+// callers are the caller's own definitions by name.
+func (o *Options) callers() map[string]provider.Tool {
+	out := make(map[string]provider.Tool, len(o.Request.Tools))
+	for _, t := range o.Request.Tools {
+		if t.Name != "" {
+			out[t.Name] = t
+		}
+	}
+	return out
+}
+
+// shown is a visible tool as the request offers it: a caller's own one as the
+// caller wrote it.
+func (o *Options) shown(t provider.Tool, target *tool.Tool, callers map[string]provider.Tool) provider.Tool {
+	hidden := target.Mode == tool.Cataloged
+	if own, ok := callers[target.Name]; ok && target.Source == tool.Client {
+		if own.Name != t.Name {
+			own.Name, own.Native = t.Name, provider.Native{}
+		}
+		t, hidden = own, own.Defer
+	}
+	if hidden = hidden && o.Defer; t.Defer != hidden {
+		t.Defer, t.Native = hidden, provider.Native{}
+	}
+	return t
 }
 
 // Bounds of suggestions for a name that nothing bears.

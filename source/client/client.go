@@ -29,23 +29,16 @@ type Def struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // a JSON object; empty means no parameters
-	Defer       bool            // the caller wants it to be found, not shown
-}
-
-// Options say how definitions become tools. The zero value is usable.
-type Options struct {
-	// Ask answers the calls. With nil, it is the Asker of the call's context (see
-	// WithAsker), so that tools and a catalog of them may outlive one run.
-	Ask Asker
-	// Visible keeps the tools that are not deferred visible beside the controls, as
-	// directory mode does. Otherwise all of them go into the catalog.
-	Visible bool
+	Defer       bool            // the caller wants it found, not shown: for whoever plans
 }
 
 // Tools makes tools of the definitions, in their order. A definition that
 // cannot be one, or too many of them, is an error that names it and the bound.
-// Names that collide are the business of CheckNames.
-func Tools(defs []Def, o Options) ([]*tool.Tool, error) {
+// That no name is taken is for planning to check.
+//
+// The calls go to ask. With nil, they go to the Asker of their context (see
+// WithAsker), so that the tools, and a catalog of them, may outlive one run.
+func Tools(defs []Def, ask Asker) ([]*tool.Tool, error) {
 	if len(defs) > MaxTools {
 		return nil, fmt.Errorf("read the caller's tools: there are %d, at most %d are taken; leave some out", len(defs), MaxTools)
 	}
@@ -55,7 +48,7 @@ func Tools(defs []Def, o Options) ([]*tool.Tool, error) {
 		if size += len(d.Name) + len(d.Description) + len(d.Parameters); size > MaxBytes {
 			return nil, fmt.Errorf("read the caller's tools: together they have more than %d bytes; shorten descriptions or leave some out", MaxBytes)
 		}
-		t, err := newTool(d, o)
+		t, err := newTool(d, ask)
 		if err != nil {
 			return nil, fmt.Errorf("read the caller's tool %d: %w", i+1, err)
 		}
@@ -64,7 +57,7 @@ func Tools(defs []Def, o Options) ([]*tool.Tool, error) {
 	return out, nil
 }
 
-func newTool(d Def, o Options) (*tool.Tool, error) {
+func newTool(d Def, ask Asker) (*tool.Tool, error) {
 	switch {
 	case d.Name == "":
 		return nil, fmt.Errorf("it has no name; give it one")
@@ -78,15 +71,11 @@ func newTool(d Def, o Options) (*tool.Tool, error) {
 	case params[0] != '{' || !json.Valid(params):
 		return nil, fmt.Errorf("the parameters of %q are not a JSON object; give a JSON Schema of type object", d.Name)
 	}
-	t := &tool.Tool{
+	return &tool.Tool{
 		ID: tool.NewID(tool.Client, tool.ClientOwner, d.Name), Source: tool.Client, Owner: tool.ClientOwner, Name: d.Name,
 		Description: d.Description, Input: tool.RawSchema(params), Revision: revision(d, params),
-		Invoker: invoker{name: d.Name, ask: o.Ask},
-	}
-	if o.Visible && !d.Defer {
-		t.Mode = tool.DirectOnly
-	}
-	return t, nil
+		Invoker: invoker{name: d.Name, ask: ask},
+	}, nil
 }
 
 // revision is a hash over the definition's bytes; nobody reads the schema.
