@@ -98,7 +98,7 @@ var hostileCases = []struct {
 			}
 		})([globalThis, openclaw, console, openclaw.tools.search("x"), async function () {}, function* () {}, async function* () {}], 0);
 		found.delete("formatStack");
-		return [...found].sort()`, nil, `["call","catch","consoleError","consoleLog","consoleWarn","describe","finally","notAwaited","refuse","search","then"]`},
+		return [...found].sort()`, nil, `["begin","call","catch","consoleError","consoleLog","consoleWarn","describe","finally","notAwaited","refuse","search","then"]`},
 	{"a proxy behind the global object", `Object.setPrototypeOf(globalThis, new Proxy({}, {get() { throw 1 }, has() { return true }})); await openclaw.tools.search("x"); return 1`, nil, `1`},
 	{"the caller of the body", `function f() { return f.caller } try { const c = f(); return c === null || c === undefined || typeof c === "function" && !String(c).includes("$bri" + "dge_") } catch { return true }`, nil, `true`},
 	{"arguments.callee", `try { return typeof arguments.callee.caller } catch (e) { return "object" }`, nil, `"object"`},
@@ -221,7 +221,10 @@ func TestArgumentsThatRunCode(t *testing.T) {
 		{"a thenable result of then", `return await openclaw.tools.search("x").then(() => ({then(ok) { ok("second") }}))`, `"second"`},
 		{"then called with nothing", `openclaw.tools.search("x").then(); return 1`, `1`},
 		{"then with a foreign this", `const h = openclaw.tools.search("x"); const r = []; for (const o of [undefined, {}, Object.create(h)]) { try { h.then.call(o, () => {}) } catch (e) { r.push(e instanceof TypeError) } } return r`, `[true,true,true]`},
-		{"a handle has no constructor", `const h = openclaw.tools.search("x"); const p = Object.getPrototypeOf(h); return [h.constructor === undefined, Object.getPrototypeOf(p), Object.isFrozen(p)]`, `[true,null,true]`},
+		{"a handle leads nowhere but to Promise", `const h = openclaw.tools.search("x"); const p = Object.getPrototypeOf(h); return [p.constructor === undefined, Object.create(h).constructor === undefined, h.constructor === Promise, Object.getPrototypeOf(p), Object.isFrozen(p)]`, `[true,true,true,null,true]`},
+		{"what a handle's then gives is of the engine's making", `const P = Promise, no = class { constructor(f) { f(() => {}, () => {}) } }; Object.defineProperty(P, Symbol.species, {value: no}); const r = []; for (const d of [openclaw.tools.search("a").then(), openclaw.tools.search("b").catch(), openclaw.tools.search("c").finally()]) { r.push(d instanceof no, Array.isArray(await d)) } return r`, `[false,true,false,true,false,true]`},
+		{"every way to wait begins a request", `const s = q => openclaw.tools.search(q); const P = Promise.prototype; return (await Promise.all([s("1"), Promise.all([s("2")]), Promise.race([s("3")]), Promise.any([s("4")]), Promise.allSettled([s("5")]), Promise.resolve(s("6")), (async () => s("7"))(), P.then.call(s("8")), new Promise(ok => ok(s("9"))), (async () => { for await (const x of [s("10")]) return x })(), (async function* () { yield s("11") })().next()])).length`, `11`},
+		{"null thrown while the arguments are read", `try { await openclaw.tools.call("x", {get x() { throw null }}); return "no" } catch (e) { return e === null }`, `true`},
 		{"lone surrogates cross", `return (await openclaw.tools.call("x", {s: "a\ud800"})).result.details.s.length`, `2`},
 		{"NUL and quotes cross", `return (await openclaw.tools.call("x", {s: "\0\"\\\u2028"})).result.details.s`, `"\u0000\"\\` + "\u2028" + `"`},
 		{"a key __proto__ crosses", `return Object.keys((await openclaw.tools.call("x", JSON.parse('{"__proto__": 1, "constructor": 2}'))).result.details)`, `["__proto__","constructor"]`},

@@ -15,15 +15,32 @@ import (
 // bridge blocks reading. It may block writing too, since the runner's reader
 // never waits for its own writes.
 type bridge struct {
-	in     io.Reader
-	out    io.Writer
-	lastID uint32
-	types  sourceMap // of the stripped body; nil when it was plain JavaScript
+	in       io.Reader
+	out      io.Writer
+	lastID   uint32
+	inFlight int       // requests without a reply
+	types    sourceMap // of the stripped body; nil when it was plain JavaScript
 }
 
 // Send implements Host.
 func (b *bridge) Send(typ int, payload string) (int, error) {
 	id, err := b.write(wire.Type(typ), []byte(payload))
+	return int(id), err
+}
+
+// Ask implements Host.
+func (b *bridge) Ask(typ int, first, rest string) (int, error) {
+	payload, err := json.Marshal([]string{first})
+	if err != nil {
+		return 0, fmt.Errorf("write a request: %w", err) // a string always marshals
+	}
+	if rest != "" {
+		payload = append(payload[:len(payload)-1], ',')
+		payload = append(payload, rest...)
+		payload = append(payload, ']')
+	}
+	b.inFlight++
+	id, err := b.write(wire.Type(typ), payload)
 	return int(id), err
 }
 
@@ -82,9 +99,11 @@ func (b *bridge) loop(engine Engine, msg wire.RunMessage) error {
 		return err
 	}
 	for {
-		done, err := engine.Idle()
-		if err != nil || done {
-			return err
+		if b.inFlight == 0 {
+			done, err := engine.Idle()
+			if err != nil || done {
+				return err
+			}
 		}
 		frame, err := wire.Read(b.in, wire.MaxToChild)
 		if err != nil {
@@ -93,6 +112,7 @@ func (b *bridge) loop(engine Engine, msg wire.RunMessage) error {
 		if frame.Type != wire.Reply && frame.Type != wire.Fault {
 			return fmt.Errorf("wait for a reply: got a frame of type %d", frame.Type)
 		}
+		b.inFlight--
 		if _, err := engine.Call("deliver", int(frame.ID), frame.Type == wire.Reply, string(frame.Payload)); err != nil {
 			return err
 		}

@@ -16,6 +16,9 @@ type Engine interface {
 type Host interface {
 	// Send writes a frame and returns its id.
 	Send(typ int, payload string) (int, error)
+	// Ask writes a request's frame, whose payload is a list of a string and,
+	// unless that is empty, a JSON text. It returns the frame's id.
+	Ask(typ int, first, rest string) (int, error)
 	// Strip removes TypeScript types; the answer is JSON.
 	Strip(source string) string
 	// Locate maps a position in stripped code to the code as it was sent,

@@ -12,6 +12,10 @@ type recorder struct {
 	ids []int
 }
 
+func (r *recorder) Ask(typ int, first, rest string) (int, error) {
+	return r.Send(typ, first)
+}
+
 func (r *recorder) Send(typ int, payload string) (int, error) {
 	r.lastID++
 	r.ids = append(r.ids, int(r.lastID))

@@ -48,6 +48,13 @@ func (e *embedded) Boot(prelude string, host Host) error {
 			}
 			return id
 		}},
+		{"ask", func(typ int, first, rest string) int {
+			id, err := host.Ask(typ, first, rest)
+			if err != nil {
+				e.failed = err
+			}
+			return id
+		}},
 		{"compile", e.compile},
 		{"make", func(source string) quickjs.Value {
 			v, err := e.vm.EvalValue(source, quickjs.EvalGlobal)

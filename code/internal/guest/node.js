@@ -69,6 +69,7 @@
     __proto__: null,
     v8: true,
     send,
+    ask: (type, first, rest) => send(type, "[" + JSON.stringify(first) + (rest === "" ? "]" : "," + rest + "]")),
     compile(source) {
       try {
         new Script(source, FILE);

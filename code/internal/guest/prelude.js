@@ -4,6 +4,7 @@
 //
 // host, whose functions take and return only primitives and guest values:
 //   send(type, json) -> id      writes a frame
+//   ask(type, first, json) -> id  writes a request's: [first] or [first, json]
 //   compile(source) -> ""       or {message, line, column} as JSON
 //   make(source) -> value       evaluates an expression
 //   strip(source) -> json       removes TypeScript types: {code} or {message, line, column}
@@ -38,17 +39,17 @@
 
   // guard keeps what a host function throws, such as a stack overflow in it,
   // from the guest: the error may belong to another realm.
-  function guard(f, two) {
-    return function $bridge_host(a, b) {
+  function guard(f, n) {
+    return function $bridge_host(a, b, c) {
       try {
-        return two ? f(a, b) : f(a);
+        return n === 1 ? f(a) : n === 2 ? f(a, b) : f(a, b, c);
       } catch {
         throw new ErrorC("the bridge could not carry this out");
       }
     };
   }
-  const send = guard(host.send, true), locate = guard(host.locate, true);
-  const size = guard(host.size), compile = guard(host.compile), make = guard(host.make), strip = guard(host.strip);
+  const ask = guard(host.ask, 3), send = guard(host.send, 2), locate = guard(host.locate, 2);
+  const size = guard(host.size, 1), compile = guard(host.compile, 1), make = guard(host.make, 1), strip = guard(host.strip, 1);
 
   const SEARCH = 18, DESCRIBE = 19, CALL = 20, LOG = 21, RESULT = 22, FAILURE = 23;
 
@@ -222,16 +223,34 @@
 
   // ---- the requests ----
   const limits = { __proto__: null, log: 65536, result: 262144, args: 1048576, inFlight: 16, calls: 1000 };
+
+  // A request is a list of these. Its elements, like those of flying, are its
+  // own, so that writing one asks no prototype; a list costs a third of an object.
+  const BEGUN = 0, TYPE = 1, FIRST = 2, REST = 3, SITE = 4, ID = 5, RESOLVE = 6, REJECT = 7;
+  const BAD = 0; // the type of a request that cannot be made: its site is the error
   const waiting = { __proto__: null };
-  const flying = { __proto__: null };
+  const flying = parse("[" + "null,".repeat(63) + "null]");
   let head = 0, tail = 0, inFlight = 0, made = 0;
 
-  function pump() {
-    while (inFlight < limits.inFlight && head < tail) {
-      const request = waiting[head];
-      delete waiting[head++];
-      inFlight++;
-      flying[send(request.type, request.payload)] = request;
+  function launch(request) {
+    let i = 0;
+    while (flying[i] !== null) i++;
+    request[ID] = ask(request[TYPE], request[FIRST], request[REST]);
+    request[FIRST] = request[REST] = "";
+    flying[i] = request;
+    inFlight++;
+  }
+
+  function begin(request) {
+    request[BEGUN] = true;
+    if (request[TYPE] === BAD) {
+      request[REJECT](request[SITE]);
+    } else if (++made > limits.calls) {
+      request[REJECT](failure("the limit of " + limits.calls + " tool requests in one run is used up", "limit_exhausted", undefined, request[SITE]));
+    } else if (inFlight < limits.inFlight) {
+      launch(request);
+    } else {
+      waiting[tail++] = request;
     }
   }
 
@@ -243,113 +262,103 @@
     return e;
   }
 
-  // settle gives an outcome to one who waits for it, as a promise would.
-  function $bridge_settle(waiter, ok, value) {
-    const f = ok ? waiter.ok : waiter.bad;
-    if (typeof f !== "function") {
-      if (ok) waiter.resolve(value);
-      else waiter.reject(value);
-      return;
-    }
-    try {
-      waiter.resolve(f(value));
-    } catch (e) {
-      waiter.reject(e);
-    }
-  }
+  let resolveNew, rejectNew; // of the promise that was made last
+  function $bridge_executor(resolve, reject) { resolveNew = resolve; rejectNew = reject; }
 
-  const NEW = 0, OPEN = 1, DONE = 2;
-  const ready = own(new PromiseC((resolve) => resolve()));
+  let deriving = false; // a promise is being made that depends on a handle
+  let beginOf, $bridge_begin;
 
-  // Handle is what a tools function gives back: a thenable that sends its request
-  // the first time somebody asks for its outcome. It keeps who waits itself,
-  // since a promise of its own would double the cost of a request.
-  class Handle {
-    #state = NEW;
-    #type; #payload; #site;
-    #ok = false; #value;
-    #waiters = { __proto__: null }; #n = 0;
-
-    constructor(type, payload, bad, site) {
-      this.#type = type; this.#payload = payload; this.#site = site;
-      if (bad !== null) { this.#state = DONE; this.#value = bad; }
+  // Handle is what a tools function gives back: a promise that makes its request
+  // the first time somebody asks for its outcome. By the language, await,
+  // Promise.resolve and the combinators read a promise's constructor before
+  // they wait for it: that is where the request begins. So a request costs no
+  // promise, closure or job beyond those of await.
+  class $bridge_Handle extends PromiseC {
+    #request;
+    constructor(type, first, rest, site) {
+      super($bridge_executor);
+      this.#request = [false, type, first, rest, site, 0, resolveNew, rejectNew];
     }
 
-    static wait(handle, ok, bad) {
-      if (handle.#state === NEW) handle.#send();
-      return new PromiseC((resolve, reject) => {
-        const waiter = { __proto__: null, ok, bad, resolve, reject };
-        if (handle.#state === OPEN) handle.#waiters[handle.#n++] = waiter;
-        else then(ready, function $bridge_late() { $bridge_settle(waiter, handle.#ok, handle.#value); });
-      });
-    }
-
-    #send() {
-      const site = this.#site;
-      if (++made > limits.calls) {
-        this.#state = DONE;
-        this.#value = failure("the limit of " + limits.calls + " tool requests in one run is used up", "limit_exhausted", undefined, site);
-        return;
-      }
-      this.#state = OPEN;
-      waiting[tail++] = { __proto__: null, type: this.#type, payload: this.#payload, site, handle: this };
-      this.#payload = "";
-      pump();
-    }
-
-    static done(handle, ok, value) {
-      handle.#state = DONE;
-      handle.#ok = ok;
-      handle.#value = value;
-      for (let i = 0; i < handle.#n; i++) $bridge_settle(handle.#waiters[i], ok, value);
+    static {
+      beginOf = (handle) => {
+        const request = handle.#request;
+        if (!request[BEGUN]) begin(request);
+      };
+      // Whoever makes a promise from this one takes the engine's own constructor
+      // when there is none, whatever the body made of Symbol.species.
+      $bridge_begin = function () {
+        if (deriving || !(#request in this)) return undefined;
+        const request = this.#request;
+        if (!request[BEGUN]) begin(request);
+        return PromiseC;
+      };
     }
   }
-  const wait = Handle.wait, done = Handle.done;
-  const handleProto = Handle.prototype;
-  deleteProperty(handleProto, "constructor");
+  const handleProto = $bridge_Handle.prototype;
   Object.setPrototypeOf(handleProto, null);
-  set(handleProto, "then", function $bridge_then(ok, bad) { return wait(this, ok, bad); }, true);
-  set(handleProto, "catch", function $bridge_catch(bad) { return wait(this, undefined, bad); }, true);
-  set(handleProto, "finally", function $bridge_finally(f) { return finallyOf(own(wait(this)), f); }, true);
+  defineProperty($bridge_begin, "name", { __proto__: null, value: "$bridge_begin" });
+  defineProperty(handleProto, "constructor", { __proto__: null, get: $bridge_begin, set: undefined, enumerable: false, configurable: true });
+
+  function $bridge_derive(handle, how, a, b) {
+    beginOf(handle);
+    deriving = true;
+    try {
+      return how(handle, a, b);
+    } finally {
+      deriving = false;
+    }
+  }
+  set(handleProto, "then", function $bridge_then(ok, bad) { return $bridge_derive(this, then, ok, bad); }, true);
+  set(handleProto, "catch", function $bridge_catch(bad) { return $bridge_derive(this, then, undefined, bad); }, true);
+  set(handleProto, "finally", function $bridge_finally(f) { return $bridge_derive(this, finallyOf, f); }, true);
   set(handleProto, "toJSON", function $bridge_notAwaited() { return "[not awaited: use await or .then]"; }, true);
   freeze(handleProto);
 
   // request serialises at once, so that later changes to the arguments do not
   // count, and reports what cannot be sent when the request is awaited.
-  function $bridge_request(type, first, what, second) {
-    const site = new ErrorC().stack;
-    let payload = "", bad = null;
+  function $bridge_request(type, what, first, second, site) {
+    let rest = "";
     try {
       if (typeof first !== "string") throw new TypeErrorC("openclaw.tools." + what + ": the first argument must be a string, got " + (first === null ? "null" : typeof first));
-      payload = "[" + stringify(first) + (type === DESCRIBE ? "]" : "," + (second === undefined ? "null" : $bridge_toJSON(second, true)) + "]");
-      if (!fits(payload, limits.args)) throw new TypeErrorC("openclaw.tools." + what + ": the arguments take more than " + limits.args + " bytes");
+      if (second !== undefined) rest = $bridge_toJSON(second, true);
+      if ((first.length * 2 + rest.length) * 3 > limits.args && !fits(stringify(first) + rest, limits.args - 3)) {
+        throw new TypeErrorC("openclaw.tools." + what + ": the arguments take more than " + limits.args + " bytes");
+      }
     } catch (e) {
-      bad = e;
+      return new $bridge_Handle(BAD, "", "", e);
     }
-    return new Handle(type, payload, bad, site);
+    return new $bridge_Handle(type, first, rest, site);
   }
 
   const tools = { __proto__: null };
-  fix(tools, "search", function $bridge_search(query, options) { return $bridge_request(SEARCH, query, "search", options); });
-  fix(tools, "describe", function $bridge_describe(id) { return $bridge_request(DESCRIBE, id, "describe"); });
-  fix(tools, "call", function $bridge_call(id, args) { return $bridge_request(CALL, id, "call", args); });
+  fix(tools, "search", function $bridge_search(query, options) { return $bridge_request(SEARCH, "search", query, options, new ErrorC().stack); });
+  fix(tools, "describe", function $bridge_describe(id) { return $bridge_request(DESCRIBE, "describe", id, undefined, new ErrorC().stack); });
+  fix(tools, "call", function $bridge_call(id, args) { return $bridge_request(CALL, "call", id, args, new ErrorC().stack); });
 
   // deliver settles a request. ok is false for a fault.
   function $bridge_deliver(id, ok, payload) {
-    const request = flying[id];
-    delete flying[id];
+    let i = 0;
+    while (flying[i] === null || flying[i][ID] !== id) i++;
+    const request = flying[i], resolve = request[RESOLVE], reject = request[REJECT];
+    flying[i] = request[RESOLVE] = request[REJECT] = null; // no cycle is left to be collected
     inFlight--;
-    pump();
+    if (head < tail) {
+      const next = waiting[head];
+      delete waiting[head++];
+      launch(next);
+    }
     let value;
     try {
       value = parse(payload);
-      if (!ok) value = failure(value.message, value.code, value.details, request.site);
-      else if (request.type === CALL) addDetails(value);
+      if (!ok) value = failure(value.message, value.code, value.details, request[SITE]);
+      else if (request[TYPE] === CALL) addDetails(value);
     } catch (e) { // out of memory while parsing
       ok = false;
       value = e;
     }
-    done(request.handle, ok, value);
+    if (ok) resolve(value);
+    else reject(value);
   }
 
   // addDetails lets a body read result.details of a tool that answered with
