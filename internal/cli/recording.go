@@ -53,11 +53,12 @@ func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recordi
 	}
 	hooks = append(hooks, ofPlugins...)
 	secrets = append(secrets, opt.plugins.Secrets()...)
-	s, closeStore, err := a.openStore(ctx)
+	kept := opt.calls.Transcript
+	s, closeStore, err := a.openStoreWith(ctx, store.Options{MaxAge: kept.MaxAge, MaxBytes: kept.MaxBytes})
 	if err != nil {
 		return nil, err
 	}
-	redactor := transcript.NewRedactor(transcript.RedactorConfig{Secrets: append(secrets, serverSecrets(opt.servers)...)})
+	redactor := transcript.NewRedactor(transcript.RedactorConfig{Fields: kept.Redact, Secrets: append(secrets, serverSecrets(opt.servers)...)})
 	r, err := a.newRecording(s, redactor, opt)
 	if err == nil {
 		err = r.setHooks(hooks)
@@ -83,7 +84,7 @@ func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recordi
 func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt recordingOptions) (*recording, error) {
 	r := &recording{}
 	var err error
-	if r.transcript, err = transcript.New(transcript.Config{Recorder: s, Counter: s, Redactor: redactor}); err != nil {
+	if r.transcript, err = transcript.New(transcript.Config{Recorder: s, Counter: s, Redactor: redactor, MaxBody: opt.calls.Transcript.MaxBody}); err != nil {
 		return nil, err
 	}
 	rules, warnings, err := approval.Compile(approvalRules(opt.calls.Approvals))

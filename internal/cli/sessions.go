@@ -29,9 +29,15 @@ and where their results came from.`,
 	return c
 }
 
-// openStore opens the user's store for a verb that reads it.
+// openStore opens the user's store for a verb that makes no calls. Only those
+// who record calls look after the configured bounds, so none are given here.
 func (a *app) openStore(ctx context.Context) (*store.Store, func(), error) {
-	s, err := store.Open(ctx, store.Options{Logger: a.logger()})
+	return a.openStoreWith(ctx, store.Options{MaxAge: store.MaxMaxAge, MaxBytes: store.MaxMaxBytes})
+}
+
+func (a *app) openStoreWith(ctx context.Context, opt store.Options) (*store.Store, func(), error) {
+	opt.Logger = a.logger()
+	s, err := store.Open(ctx, opt)
 	if err != nil {
 		return nil, nil, storeError(err)
 	}

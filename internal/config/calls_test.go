@@ -30,11 +30,12 @@ func place(t *testing.T, text, piece string) config.Pos {
 
 func TestCallDefaults(t *testing.T) {
 	want := config.Calls{
-		Approvals: config.Approvals{Core: "ask", Otherwise: "allow", Expiry: 10 * time.Minute},
-		Pins:      "block",
-		Output:    call.Limits{Chars: 20000, ImageBytes: 5 << 20, AudioBytes: 5 << 20, BlobBytes: 5 << 20},
+		Approvals:  config.Approvals{Core: "ask", Otherwise: "allow", Expiry: 10 * time.Minute},
+		Pins:       "block",
+		Output:     call.Limits{Chars: 20000, ImageBytes: 5 << 20, AudioBytes: 5 << 20, BlobBytes: 5 << 20},
+		Transcript: config.Transcript{MaxAge: 30 * 24 * time.Hour, MaxBytes: 512 << 20, MaxBody: 16 << 10},
 	}
-	for _, c := range []*config.Config{config.Default(), load(t, "{}"), load(t, "{tools: {approvals: {}, hooks: [], output: {}}}")} {
+	for _, c := range []*config.Config{config.Default(), load(t, "{}"), load(t, "{tools: {approvals: {}, hooks: [], output: {}, transcript: {redact: []}}}")} {
 		if diff := cmp.Diff(want, c.Tools.Calls); diff != "" {
 			t.Error(diff)
 		}
@@ -49,6 +50,7 @@ func TestCalls(t *testing.T) {
 	yes, no := true, false
 	const text = `{tools: {
   pins: "warn",
+  transcript: {maxAgeDays: 7, maxBytes: 4194304, maxBodyBytes: 256, redact: ["customerNumber", " iban "]},
   output: {maxChars: 1000, maxImageBytes: 1, maxAudioBytes: 2, maxBlobBytes: 33554432},
   approvals: {core: "deny", otherwise: "ask", expiryMs: 1000, waitMs: 600000, rules: [
     {allow: [" write ", "mcp:docs"], readOnly: true, destructive: false},
@@ -63,7 +65,7 @@ func TestCalls(t *testing.T) {
 	at := func(piece string) config.Pos { return place(t, text, piece) }
 	got := load(t, text)
 	want := config.Calls{
-		Pins:   pin.Warn,
+		Pins: pin.Warn, Transcript: config.Transcript{MaxAge: 168 * time.Hour, MaxBytes: 4 << 20, MaxBody: 256, Redact: []string{"customerNumber", "iban"}},
 		Output: call.Limits{Chars: 1000, ImageBytes: 1, AudioBytes: 2, BlobBytes: 32 << 20},
 		Approvals: config.Approvals{Core: approval.RuleDeny, Otherwise: approval.RuleAsk, Expiry: time.Second, Wait: 10 * time.Minute, Rules: []config.ApprovalRule{
 			{Pos: at(`{allow:`), Action: approval.RuleAllow, Tools: []config.Rule{{Pattern: "write", Pos: at(`" write`)}, {Pattern: "mcp:docs", Pos: at(`"mcp:docs`)}},
@@ -109,6 +111,9 @@ func TestCallsClamp(t *testing.T) {
 		{`output: {maxImageBytes: %s}`, "tools.output.maxImageBytes", "1", "33554432", func(c config.Calls) int64 { return int64(c.Output.ImageBytes) }},
 		{`output: {maxAudioBytes: %s}`, "tools.output.maxAudioBytes", "1", "33554432", func(c config.Calls) int64 { return int64(c.Output.AudioBytes) }},
 		{`output: {maxBlobBytes: %s}`, "tools.output.maxBlobBytes", "1", "33554432", func(c config.Calls) int64 { return int64(c.Output.BlobBytes) }},
+		{`transcript: {maxAgeDays: %s}`, "tools.transcript.maxAgeDays", "1", "3650", func(c config.Calls) int64 { return int64(c.Transcript.MaxAge / (24 * time.Hour)) }},
+		{`transcript: {maxBytes: %s}`, "tools.transcript.maxBytes", "4194304", "68719476736", func(c config.Calls) int64 { return c.Transcript.MaxBytes }},
+		{`transcript: {maxBodyBytes: %s}`, "tools.transcript.maxBodyBytes", "256", "1048576", func(c config.Calls) int64 { return int64(c.Transcript.MaxBody) }},
 	} {
 		for _, v := range []struct{ given, used string }{{c.low, c.low}, {c.high, c.high}, {"-1", c.low}, {"1e12", c.high}} {
 			got := load(t, "{tools: {"+fmt.Sprintf(c.text, v.given)+"}}")
@@ -144,6 +149,12 @@ func TestCallFaults(t *testing.T) {
 		{`output: {maxChars: @1000.5}`, "tools.output.maxChars: expected an integer"},
 		{`output: {@maxChar: 1}`, "tools.output.maxChar: unknown key; did you mean maxChars?"},
 		{`output: {@bytes: 1}`, "tools.output.bytes: unknown key; known here: maxChars, "},
+
+		{`transcript: @[]`, "tools.transcript: expected an object"},
+		{`transcript: {@maxAgeDay: 1}`, "tools.transcript.maxAgeDay: unknown key; did you mean maxAgeDays?"},
+		{`transcript: {redact: @"iban"}`, "tools.transcript.redact: expected an array, found a string"},
+		{`transcript: {redact: ["a", @"-_ "]}`, "tools.transcript.redact[1]: expected a member's name of 1–128 bytes"},
+		{`transcript: {redact: @[` + strings.Repeat(`"a",`, 257) + `]}`, "tools.transcript.redact: 257 entries; at most 256 are read"},
 
 		{`approvals: @true`, "tools.approvals: expected an object"},
 		{`approvals: {core: @"never"}`, `tools.approvals.core: unknown value "never"; expected one of ask, allow, deny`},
@@ -202,7 +213,7 @@ func TestCallFaults(t *testing.T) {
 
 // What holds for every call cannot be set for one agent: it would hold for none.
 func TestCallsOfAgentsAreFaults(t *testing.T) {
-	for _, key := range []string{"approvals", "hooks", "pins", "output"} {
+	for _, key := range []string{"approvals", "hooks", "pins", "output", "transcript"} {
 		_, err := config.Parse("/etc/t.json5", []byte(`{agents: {list: [{id: "a", tools: {`+key+`: {}}}]}}`))
 		want := "/etc/t.json5:1:36: agents.list[0].tools." + key + ": unknown key; it holds for every agent: write tools." + key
 		if err == nil || err.Error() != want {
@@ -268,6 +279,9 @@ func checkCalls(t *testing.T, c config.Calls) {
 	}
 	if _, err := pin.New(pin.Config{Store: &pin.Memory{}, Mode: c.Pins}); err != nil || c.Pins == "" {
 		t.Fatalf("pins %q: %v", c.Pins, err)
+	}
+	if k := c.Transcript; k.MaxAge < 24*time.Hour || k.MaxAge > 3650*24*time.Hour || k.MaxBytes < 4<<20 || k.MaxBytes > 64<<30 || k.MaxBody < 256 || k.MaxBody > 1<<20 || len(k.Redact) > 256 {
+		t.Fatalf("transcript: %+v", k)
 	}
 	a := c.Approvals
 	if a.Expiry < time.Second || a.Expiry > 24*time.Hour || a.Wait < 0 || a.Wait > 10*time.Minute || len(a.Rules) > 256 {

@@ -139,7 +139,7 @@ func agentSection() section[agentBlock] {
 		intro: "One agent. Other keys, such as `name`, `workspace` and `model`, belong to other programs and are ignored.",
 		fields: []field[agentBlock]{
 			{row{Key: "id", Type: "string", Doc: "The agent's id; upper and lower case are alike."}, func(r *reader, s spot, a *agentBlock) { a.id, _ = r.text(s) }},
-			{row{Key: "tools", Type: "object", Doc: "The same keys as `tools`: rules that restrict this agent further, and its own `toolSearch`. `approvals`, `hooks`, `pins` and `output` hold for every agent and do not stand here."},
+			{row{Key: "tools", Type: "object", Doc: "The same keys as `tools`: rules that restrict this agent further, and its own `toolSearch`. `approvals`, `hooks`, `pins`, `output` and `transcript` hold for every agent and do not stand here."},
 				func(r *reader, s spot, a *agentBlock) { readTools(r, s, agentToolsSection(), &a.tools) }},
 		},
 		stance:  quiet,

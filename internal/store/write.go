@@ -27,11 +27,8 @@ func (s *Store) write() {
 	for {
 		select {
 		case <-s.closing:
-			for { // what stays is in the journal, see Close
-				if n, _, err := s.drain(ctx); n == 0 || err != nil {
-					return
-				}
-			}
+			s.finish(ctx, sincePrune)
+			return
 		case <-prune.C:
 			sincePrune = pruneAfter
 		case <-s.queue.wake:
@@ -55,6 +52,27 @@ func (s *Store) write() {
 			if err := s.prune(ctx); err != nil {
 				s.opt.Logger.Error("old records cannot be deleted", "error", err)
 			}
+		}
+	}
+}
+
+// finish writes what is queued when the store closes; what stays is in the
+// journal, see Close. A process that only ever makes a few calls looks after the
+// bounds here.
+func (s *Store) finish(ctx context.Context, sincePrune int) {
+	written := 0
+	for {
+		n, _, err := s.drain(ctx)
+		if written += n; err != nil {
+			return
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if written > 0 && sincePrune+written >= pruneAfter {
+		if err := s.prune(ctx); err != nil {
+			s.opt.Logger.Error("old records cannot be deleted", "error", err)
 		}
 	}
 }
