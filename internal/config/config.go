@@ -45,6 +45,8 @@ type Config struct {
 	Path     string // absolute; "" when there is no file and all is default
 	Tools    Tools
 	MCP      MCP
+	Models   Models
+	Serve    Serve
 	Agents   []Agent // in the file's order
 	Warnings []Warning
 
@@ -69,6 +71,7 @@ type MCP struct {
 type Agent struct {
 	ID         string
 	Pos        Pos
+	Model      ModelRef // models.default when its Ref is ""
 	Policy     Policy
 	Core       *bool
 	ToolSearch ToolSearch // the global block with the agent's fields over it
@@ -181,5 +184,5 @@ func (c *Config) Server(name string) (Server, bool) {
 
 // Default returns the configuration of no file.
 func Default() *Config {
-	return &Config{Tools: Tools{Calls: defaultCalls(), ToolSearch: (&searchBlock{}).resolve(nil, nil)}}
+	return &Config{Tools: Tools{Calls: defaultCalls(), ToolSearch: (&searchBlock{}).resolve(nil, nil)}, Serve: defaultServe()}
 }

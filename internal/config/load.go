@@ -88,12 +88,21 @@ func syntaxErrors(file string, src []byte, err error) error {
 type fileBlock struct {
 	tools  toolsBlock
 	mcp    MCP
-	agents []agentBlock
+	models Models
+	serve  Serve
+	agents agentsBlock
+}
+
+// agentsBlock is the section agents; defaults are those of its models.
+type agentsBlock struct {
+	list     []agentBlock
+	defaults Models
 }
 
 type agentBlock struct {
 	id    string
 	pos   Pos
+	model ModelRef
 	tools toolsBlock
 }
 
@@ -102,11 +111,13 @@ func rootSection() section[fileBlock] {
 		fields: []field[fileBlock]{
 			{row{Key: "tools", Type: "object", Doc: "Which tools there are, and how a model meets them."}, func(r *reader, s spot, f *fileBlock) { readTools(r, s, toolsSection(), &f.tools) }},
 			part(row{Key: "mcp", Doc: "MCP servers."}, mcpSection(), func(f *fileBlock) *MCP { return &f.mcp }),
-			part(row{Key: "agents", Doc: "Settings of single agents."}, agentsSection(), func(f *fileBlock) *[]agentBlock { return &f.agents }),
+			part(row{Key: "agents", Doc: "Settings of single agents."}, agentsSection(), func(f *fileBlock) *agentsBlock { return &f.agents }),
+			part(row{Key: "models", Doc: "Model APIs, and the model that answers when a request names none."}, modelsSection(), func(f *fileBlock) *Models { return &f.models }),
+			part(row{Key: "serve", Doc: "What `toolsearch serve` listens on, who may ask, and how much."}, serveSection(), func(f *fileBlock) *Serve { return &f.serve }),
 			{row{Key: "$schema", Type: "string", Doc: "For editors; not read."}, func(*reader, spot, *fileBlock) {}},
 		},
 		stance: lenient,
-		foreign: []string{"agent", "meta", "env", "wizard", "diagnostics", "logging", "update", "browser", "ui", "auth", "models", "nodeHost", "bindings", "broadcast",
+		foreign: []string{"agent", "meta", "env", "wizard", "diagnostics", "logging", "update", "browser", "ui", "auth", "nodeHost", "bindings", "broadcast",
 			"audio", "media", "messages", "commands", "approvals", "session", "cron", "hooks", "web", "channels", "discovery", "canvasHost", "talk", "gateway", "memory", "skills", "plugins"},
 		moved: map[string]string{"mcpServers": "servers stand under mcp.servers", "servers": "servers stand under mcp.servers", "toolSearch": "write tools.toolSearch",
 			"allow": "write tools.allow", "alsoAllow": "write tools.alsoAllow", "deny": "write tools.deny", "profile": "write tools.profile", "list": "write agents.list"},
@@ -121,33 +132,36 @@ func mcpSection() section[MCP] {
 	}
 }
 
-func agentsSection() section[[]agentBlock] {
-	return section[[]agentBlock]{
+func agentsSection() section[agentsBlock] {
+	return section[agentsBlock]{
 		path: "agents",
-		fields: []field[[]agentBlock]{
+		fields: []field[agentsBlock]{
 			{row{Key: "list", Type: "array of objects", Doc: "Agents, each with its `id`."}, readAgentList},
 			{row{Key: "entries", Type: "object", Doc: "The same by id, as newer `openclaw.json` files have it."}, readAgentEntries},
+			{row{Key: "defaults", Type: "object", Doc: "Of an `openclaw.json`: `model` is read as `models.default`, and the aliases under `models`; the rest is ignored."},
+				func(r *reader, s spot, a *agentsBlock) { sec := defaultsSection(); sec.read(r, s, &a.defaults) }},
 		},
 		stance:  lenient,
-		foreign: []string{"defaults", "ownership"},
+		foreign: []string{"ownership"},
 	}
 }
 
 func agentSection() section[agentBlock] {
 	return section[agentBlock]{
 		path:  "agents.list[]",
-		intro: "One agent. Other keys, such as `name`, `workspace` and `model`, belong to other programs and are ignored.",
+		intro: "One agent. Other keys, such as `name` and `workspace`, belong to other programs and are ignored.",
 		fields: []field[agentBlock]{
 			{row{Key: "id", Type: "string", Doc: "The agent's id; upper and lower case are alike."}, func(r *reader, s spot, a *agentBlock) { a.id, _ = r.text(s) }},
+			{row{Key: "model", Type: "string", Doc: "The agent's model, as `provider/model` or by an alias. Absent: `models.default`."}, func(r *reader, s spot, a *agentBlock) { a.model = r.agentModel(s) }},
 			{row{Key: "tools", Type: "object", Doc: "The same keys as `tools`: rules that restrict this agent further, and its own `toolSearch`. `approvals`, `hooks`, `pins`, `output` and `transcript` hold for every agent and do not stand here."},
 				func(r *reader, s spot, a *agentBlock) { readTools(r, s, agentToolsSection(), &a.tools) }},
 		},
 		stance:  quiet,
-		foreign: []string{"default", "name", "workspace", "agentDir", "model", "skills", "identity", "groupChat", "subagents", "sandbox", "runtime", "cwd", "params", "models"},
+		foreign: []string{"default", "name", "workspace", "agentDir", "skills", "identity", "groupChat", "subagents", "sandbox", "runtime", "cwd", "params", "models"},
 	}
 }
 
-func readAgentList(r *reader, s spot, into *[]agentBlock) {
+func readAgentList(r *reader, s spot, into *agentsBlock) {
 	if !r.array(s) {
 		return
 	}
@@ -168,7 +182,7 @@ func readAgentList(r *reader, s spot, into *[]agentBlock) {
 	}
 }
 
-func readAgentEntries(r *reader, s spot, into *[]agentBlock) {
+func readAgentEntries(r *reader, s spot, into *agentsBlock) {
 	r.each(s, func(id string, s spot, pos Pos) {
 		a := agentBlock{}
 		sec := agentSection()
@@ -178,25 +192,34 @@ func readAgentEntries(r *reader, s spot, into *[]agentBlock) {
 	})
 }
 
-func (r *reader) addAgent(a agentBlock, path json5.Path, into *[]agentBlock) {
-	for _, b := range *into {
+func (r *reader) addAgent(a agentBlock, path json5.Path, into *agentsBlock) {
+	for _, b := range into.list {
 		if strings.EqualFold(a.id, b.id) && a.id != "" {
 			r.fault(a.pos, path, fmt.Sprintf("the agent %s stands twice, first at %d:%d", clip(a.id), b.pos.Line, b.pos.Column), "give each agent its own id")
 			return
 		}
 	}
-	*into = append(*into, a)
+	into.list = append(into.list, a)
 }
 
 // config reads the whole tree.
 func (r *reader) config() *Config {
-	f := fileBlock{tools: toolsBlock{calls: defaultCalls()}}
+	f := fileBlock{tools: toolsBlock{calls: defaultCalls()}, serve: defaultServe()}
 	root := rootSection()
 	root.read(r, spot{node: r.doc.Root}, &f)
-	c := &Config{Tools: Tools{Policy: f.tools.policy, Calls: f.tools.calls, Core: f.tools.core, ToolSearch: f.tools.search.resolve(r, &f.tools.search)}, MCP: f.mcp}
-	for _, a := range f.agents {
+	c := &Config{
+		Tools:  Tools{Policy: f.tools.policy, Calls: f.tools.calls, Core: f.tools.core, ToolSearch: f.tools.search.resolve(r, &f.tools.search)},
+		MCP:    f.mcp,
+		Models: r.settleModels(f.models, f.agents.defaults), Serve: f.serve,
+	}
+	for _, a := range f.agents.list {
 		merged := a.tools.search.over(f.tools.search)
-		c.Agents = append(c.Agents, Agent{ID: a.id, Pos: a.pos, Policy: a.tools.policy, Core: a.tools.core, ToolSearch: merged.resolve(r, &a.tools.search)})
+		c.Agents = append(c.Agents, Agent{ID: a.id, Pos: a.pos, Model: a.model, Policy: a.tools.policy, Core: a.tools.core, ToolSearch: merged.resolve(r, &a.tools.search)})
+	}
+	for _, k := range c.Serve.Keys {
+		if _, known := c.Agent(k.Agent); k.Agent != "" && !known {
+			r.errs = append(r.errs, &Error{Pos: k.Pos, Key: "serve.keys", Problem: "the key " + clip(k.Name) + " is of an agent that is not configured: " + clip(k.Agent), Hint: "add it to agents.list"})
+		}
 	}
 	return c
 }

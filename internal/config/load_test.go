@@ -243,7 +243,7 @@ func TestOpenClawFile(t *testing.T) {
 	for _, w := range c.Warnings {
 		warnings = append(warnings, w.String())
 	}
-	want := []string{abs + ":2:3: ignored, since this program does not use them: meta, wizard, agents.defaults, agents.list[1].tools.elevated, tools.web, tools.media, tools.exec, " +
+	want := []string{abs + ":2:3: ignored, since this program does not use them: meta, wizard, agents.list[1].tools.elevated, tools.web, tools.media, tools.exec, " +
 		"tools.elevated, tools.agentToAgent, tools.loopDetection, tools.fs, tools.subagents.model, mcp.sessionIdleTtlMs, " +
 		`mcp.servers["Outlook Graph"].supportsParallelToolCalls, mcp.servers["Outlook Graph"].auth, mcp.servers["Outlook Graph"].oauth, channels, gateway, plugins, skills`}
 	if diff := cmp.Diff(want, warnings); diff != "" {
