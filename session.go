@@ -22,6 +22,9 @@ type ScopeOptions struct {
 	// NameLimit is the longest name that the model's API takes; 0 is
 	// surface.ModelNameLimit.
 	NameLimit int
+	// ContextTokens is the context of the run's model, for the listing of mode
+	// Directory; 0 means that it is not known.
+	ContextTokens int
 }
 
 // Scope is a Toolset under the rules of one kind of run. It shares the servers
@@ -33,7 +36,7 @@ type Scope struct {
 	planner  *turn.Planner
 	stop     context.CancelFunc // of following the sources
 	pipeline *call.Pipeline
-	runner   surface.CodeRunner // nil unless the mode is Code
+	runner   surface.CodeRunner // nil unless the mode is Code, or Auto may become it
 	warnings []string
 }
 
@@ -49,6 +52,9 @@ func (t *Toolset) Scope(ctx context.Context, o ScopeOptions) (*Scope, error) {
 	}
 	if o.Limits != (catalog.Limits{}) {
 		opt.Limits = o.Limits
+	}
+	if o.ContextTokens > 0 {
+		opt.Directory.ContextTokens = o.ContextTokens
 	}
 	if o.NameLimit == 0 {
 		o.NameLimit = surface.ModelNameLimit
@@ -67,14 +73,17 @@ func (t *Toolset) Scope(ctx context.Context, o ScopeOptions) (*Scope, error) {
 // scope makes a scope, which plans nothing yet.
 func (t *Toolset) scope(ctx context.Context, opt Options, nameLimit int) (*Scope, error) {
 	s := &Scope{set: t, limits: opt.Limits, pipeline: call.New(opt.stages(t.schemas, t.repeats)...)}
-	if opt.Mode == surface.Code {
+	if opt.Mode == surface.Code || opt.Mode == surface.Auto {
 		// Before the catalog is split: never direct exposure for want of a runtime.
 		runner, err := t.runtime(ctx)
-		if err != nil {
+		switch {
+		case err == nil:
+			s.runner = runner
+		case opt.Mode == surface.Code:
 			opt.Mode = surface.Tools
 			s.warnings = append(s.warnings, fmt.Sprintf("mode \"code\" acts as \"tools\": %v", err))
-		} else {
-			s.runner = runner
+		default:
+			opt.Logger.Info("mode auto cannot choose code here", "error", err)
 		}
 	}
 	s.planner = turn.NewPlanner(turn.Config{
@@ -85,6 +94,8 @@ func (t *Toolset) scope(ctx context.Context, opt Options, nameLimit int) (*Scope
 		Sources:   []turn.Source{turn.Fixed(opt.Tools), turn.Servers(t.servers)},
 		Limits:    opt.Limits,
 		NameLimit: nameLimit,
+		Auto:      turn.AutoConfig{Code: s.runner != nil},
+		Directory: opt.Directory,
 		Logger:    opt.Logger,
 	})
 	return s, nil

@@ -53,7 +53,7 @@ type Options struct {
 	Tools   []*tool.Tool // the program's own, see Func
 	Servers []mcp.Server // MCP servers to start or connect to
 	MCP     mcp.Options  // how to run them
-	Mode    surface.Mode // default surface.Tools
+	Mode    surface.Mode // default surface.Tools; surface.Auto leaves it to planning
 	Limits  catalog.Limits
 	// Policy filters the tools; nil allows every tool. Core tools that change
 	// the machine (write, edit, exec) run only when it names them.
@@ -62,7 +62,9 @@ type Options struct {
 	// not exist. Nil keeps all.
 	Keep   func(*tool.Tool) bool
 	Logger *slog.Logger
-	// Code configures mode Code. It needs a main function that begins with
+	// Directory configures mode Directory.
+	Directory turn.DirectoryConfig
+	// Code configures mode Code, and Auto where that may become it. It needs a main function that begins with
 	// child.Main, of package code/child; without it, or where no isolated runtime
 	// can start, the mode becomes Tools, and Warnings says why.
 	Code code.Options

@@ -139,6 +139,13 @@ type ToolSearch struct {
 	SearchDefaultLimit int // at most MaxSearchLimit
 	Runtime            Runtime
 	Code               CodeLimits
+	Directory          Directory
+}
+
+// Directory is tools.toolSearch.directory.
+type Directory struct {
+	Required []string // ids or names of tools that the model sees itself; at most turn.MaxRequired
+	Likely   bool     // show also tools that the current message is probably about
 }
 
 // CodeLimits are the caps of one code run. None is ever zero or unlimited.

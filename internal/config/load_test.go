@@ -136,8 +136,8 @@ func TestToolSearchOfAgents(t *testing.T) {
 		if ts.Enabled != c.on || ts.Mode != c.mode || ts.MaxSearchLimit != c.max || ts.SearchDefaultLimit != c.standard || len(got.Warnings) != c.warnings {
 			t.Errorf("%s over %s: %+v, warnings %v", c.agent, c.global, ts, got.Warnings)
 		}
-		if other := got.ToolSearchFor("bob"); other != got.Tools.ToolSearch {
-			t.Errorf("an agent without an entry has %+v", other)
+		if d := cmp.Diff(got.ToolSearchFor("bob"), got.Tools.ToolSearch); d != "" {
+			t.Errorf("an agent without an entry differs:\n%s", d)
 		}
 	}
 }

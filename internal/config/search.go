@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolsearch/toolsearch/internal/json5"
+	"github.com/toolsearch/toolsearch/turn"
 )
 
 // The numbers of tools.toolSearch, as indexes into searchBlock.numbers.
@@ -74,6 +75,15 @@ type searchBlock struct {
 	runtime setting[string]
 	numbers [numCount]setting[int64]
 	path    json5.Path
+
+	directory directoryBlock
+}
+
+// directoryBlock is tools.toolSearch.directory as written.
+type directoryBlock struct {
+	given    bool
+	required setting[[]string]
+	likely   setting[bool]
 }
 
 func searchSection() section[searchBlock] {
@@ -90,6 +100,12 @@ func searchSection() section[searchBlock] {
 		choice(row{Key: "runtime", Default: "`embedded`", Doc: "What runs code bodies: the engine inside this program, or Node 25 or later."},
 			[]string{string(RuntimeEmbedded), string(RuntimeNode)},
 			func(b *searchBlock, v string, p Pos) { b.runtime.put(v, p) }),
+		{row{Key: "directory", Type: "object", Doc: "What mode `directory` shows beside the listing. See `tools.toolSearch.directory` below."},
+			func(r *reader, s spot, into *searchBlock) {
+				into.directory.given = true
+				sec := directorySection()
+				sec.read(r, s, &into.directory)
+			}},
 	}
 	for i, k := range knobs() {
 		shown := k.shown
@@ -111,6 +127,46 @@ func searchSection() section[searchBlock] {
 	}
 }
 
+func directorySection() section[directoryBlock] {
+	return section[directoryBlock]{
+		path: "tools.toolSearch.directory",
+		intro: "Of mode `directory` alone. Its prompt lists the trusted tools (core tools and plugins) in at most 18,000 characters and a tenth of the model's context; " +
+			"tools of MCP servers are found by search. An MCP client gets as much of the listing as fits into the 2 KB of `instructions` that clients read.",
+		fields: []field[directoryBlock]{
+			{row{Key: "required", Type: "array of strings", Default: "`[]`", Bounds: fmt.Sprintf("%d entries", turn.MaxRequired), Doc: "Tools that the model sees itself, by id or name. Search finds them too."},
+				func(r *reader, s spot, into *directoryBlock) { readRequired(r, s, &into.required) }},
+			{row{Key: "likely", Type: "boolean", Default: "`false`", Doc: fmt.Sprintf("Show also up to %d trusted tools that the current message is probably about, behind all other tools. In the agent's own runs only.", turn.MaxLikely)},
+				func(r *reader, s spot, into *directoryBlock) {
+					if v, ok := r.boolean(s); ok {
+						into.likely.put(v, r.at(s))
+					}
+				}},
+		},
+	}
+}
+
+func readRequired(r *reader, s spot, into *setting[[]string]) {
+	if !r.array(s) {
+		return
+	}
+	if n := len(s.node.Elems); n > turn.MaxRequired {
+		r.fault(r.at(s), s.path, fmt.Sprintf("%d tools are listed, %d are possible", n, turn.MaxRequired), "leave the rest to search")
+		return
+	}
+	refs := make([]string, 0, len(s.node.Elems))
+	for i := range s.node.Elems {
+		ref, ok := r.text(s.elem(i))
+		if ok && ref == "" {
+			r.fault(r.at(s.elem(i)), s.elem(i).path, "the id or name is empty", "")
+			ok = false
+		}
+		if ok {
+			refs = append(refs, ref)
+		}
+	}
+	into.put(refs, r.at(s))
+}
+
 // readSearch reads a boolean or an object.
 func readSearch(r *reader, s spot, into *searchBlock) {
 	into.path = s.path
@@ -130,6 +186,9 @@ func (b searchBlock) over(below searchBlock) searchBlock {
 	b.enabled = b.enabled.over(below.enabled)
 	b.mode = b.mode.over(below.mode)
 	b.runtime = b.runtime.over(below.runtime)
+	b.directory.given = b.directory.given || below.directory.given
+	b.directory.required = b.directory.required.over(below.directory.required)
+	b.directory.likely = b.directory.likely.over(below.directory.likely)
 	for i := range b.numbers {
 		b.numbers[i] = b.numbers[i].over(below.numbers[i])
 	}
@@ -141,7 +200,7 @@ func (b *searchBlock) on() bool {
 	if b.enabled.set {
 		return b.enabled.value
 	}
-	on := b.mode.set || b.runtime.set
+	on := b.mode.set || b.runtime.set || b.directory.given
 	for _, n := range b.numbers {
 		on = on || n.set
 	}
@@ -180,6 +239,7 @@ func (b *searchBlock) resolve(r *reader, own *searchBlock) ToolSearch {
 			CodeBytes: int(n[numCodeBytes]), LogBytes: int(n[numLogBytes]), ResultBytes: int(n[numResultBytes]), MemoryBytes: int(n[numMemoryBytes]),
 			InFlight: int(n[numInFlight]), Calls: int(n[numCalls]), Children: int(n[numChildren]),
 		},
+		Directory: Directory{Required: b.directory.required.value, Likely: b.directory.likely.value},
 	}
 	if b.mode.set {
 		ts.Mode = Mode(b.mode.value)
