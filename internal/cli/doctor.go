@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -19,6 +20,8 @@ type check struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	Hint   string `json:"hint,omitempty"`
+
+	server bool // it is about a source: nothing of the setup need be wrong
 }
 
 func newDoctor(app *app) *cobra.Command {
@@ -26,7 +29,12 @@ func newDoctor(app *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong with the setup, and say what to do",
-		Args:  cobra.NoArgs,
+		Long: `Doctor looks at the configuration, the caches, the store with the transcript,
+the MCP servers, code mode's isolation and what a model would see.
+
+The exit code is 0 when all is well, 4 when nothing is wrong but a server that
+is not available, and else 1.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := diagnose(cmd.Context(), app)
 			if asJSON {
@@ -36,12 +44,7 @@ func newDoctor(app *app) *cobra.Command {
 			} else {
 				printChecks(app.std, checks)
 			}
-			for _, c := range checks {
-				if !c.OK {
-					return silentError{ExitFailed}
-				}
-			}
-			return nil
+			return verdict(checks)
 		},
 	}
 	c.Flags().StringVar(&app.agent, "agent", "", "use the settings of this agent of the configuration")
@@ -49,10 +52,28 @@ func newDoctor(app *app) *cobra.Command {
 	return c
 }
 
+// verdict is the exit code that sums the checks up, nil when all is well.
+func verdict(checks []check) error {
+	code := ExitOK
+	for _, c := range checks {
+		switch {
+		case c.OK:
+		case c.server && code == ExitOK:
+			code = ExitUnavailable
+		case !c.server:
+			code = ExitFailed
+		}
+	}
+	if code == ExitOK {
+		return nil
+	}
+	return silentError{code}
+}
+
 func diagnose(ctx context.Context, app *app) []check {
 	b := readBuildInfo()
 	checks := []check{{Name: "program", OK: true, Detail: fmt.Sprintf("toolsearch %s, %s, %s", b.Version, b.Go, b.Platform)}}
-	checks = append(checks, checkConfig(ctx, app), checkCache())
+	checks = append(checks, checkConfig(ctx, app), checkCache(), checkStore(ctx, app))
 	if !checks[1].OK {
 		return checks // nothing else can be opened
 	}
@@ -126,8 +147,42 @@ func checkCache() check {
 	return c
 }
 
+// checkStore reads the whole database for damage, and applies what ended
+// processes left.
+func checkStore(ctx context.Context, app *app) check {
+	c := check{Name: "store"}
+	failed := func(err error) check {
+		err = storeError(err)
+		c.Detail, c.Hint = err.Error(), "no call is made without the store"
+		if hint := (hintError{}); errors.As(err, &hint) {
+			c.Hint = hint.hint + "; no call is made without the store"
+		}
+		return c
+	}
+	s, done, err := app.openStore(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	defer done()
+	if err := s.Check(ctx); err != nil {
+		return failed(err)
+	}
+	st, err := s.State(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	c.OK = true
+	c.Detail = fmt.Sprintf("%s: schema %d, %d bytes, no damage; %d journals of running processes, %d bytes", s.Path(), st.Schema, st.Bytes, st.Journals, st.JournalBytes)
+	if n := len(st.Damaged); n > 0 {
+		c.OK = false
+		c.Detail += fmt.Sprintf("; %d damaged journals, the first %s", n, st.Damaged[0])
+		c.Hint = "records of a process that ended could not be read back; delete the file when it is of no use"
+	}
+	return c
+}
+
 func checkServer(st mcp.Status) check {
-	c := check{Name: "server " + st.Name, OK: st.State == mcp.Ready || st.State == mcp.Disabled}
+	c := check{Name: "server " + st.Name, server: true, OK: st.State == mcp.Ready || st.State == mcp.Disabled}
 	switch st.State {
 	case mcp.Ready:
 		c.Detail = fmt.Sprintf("%d tools, protocol %s, up since %s", st.Tools, st.Protocol, st.Since.Format(time.TimeOnly))
