@@ -230,12 +230,36 @@ func (r *Run) Used() Used {
 	return r.used
 }
 
-// end cancels what still runs and waits for it. The lock is held.
+// end cancels what still runs and waits for it. The conversation is left whole:
+// each call has its answer. The lock is held.
 func (r *Run) end(cause error) {
 	r.over = true
 	r.cancel(cause)
 	r.work.Wait()
+	if r.round == nil {
+		return
+	}
+	m := provider.Message{Role: provider.User}
+	for _, c := range r.round.calls {
+		if c.state != done {
+			c.fail(&tool.Error{Code: tool.CodeCancelled, Reason: tool.Clean(c.call.Name, 200) + " was not called: the run was ended"})
+			c.answer.CallID = c.call.ID
+		}
+		m.Blocks = append(m.Blocks, provider.Block{Kind: provider.ToolAnswer, Answer: c.answer})
+	}
+	r.messages = append(r.messages, m)
 	r.round = nil
+}
+
+// refuse answers calls that a limit keeps from being made.
+func (r *Run) refuse(calls []provider.Call, limit *LimitError) {
+	m := provider.Message{Role: provider.User}
+	for _, c := range calls {
+		a := answerOf(surface.Failure(&tool.Error{Code: tool.CodeLimitExhausted, Reason: limit.Error()}))
+		a.CallID = c.ID
+		m.Blocks = append(m.Blocks, provider.Block{Kind: provider.ToolAnswer, Answer: a})
+	}
+	r.messages = append(r.messages, m)
 }
 
 // drive alternates between the model and its calls.
@@ -251,6 +275,7 @@ func (r *Run) drive(emit func(provider.Event) error) (*Step, error) {
 				return r.final(resp), nil
 			}
 			if limit := r.reached(calls); limit != nil {
+				r.refuse(calls, limit)
 				return r.limited(limit), nil
 			}
 			r.used.Calls += len(calls)
@@ -285,7 +310,9 @@ func (r *Run) generate(emit func(provider.Event) error) (*provider.Response, err
 	}
 	if err != nil {
 		if s != nil {
-			r.merged.messages(s.partial())
+			partial := s.partial()
+			r.merged.messages(partial)
+			r.messages = append(r.messages, texts(partial)...)
 		}
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,16 +26,17 @@ func answerOf(res *tool.Result) provider.Answer {
 		a.Content = append(a.Content, b)
 	}
 	if !texts && len(res.Details) > 0 {
-		a.Content = slices.Insert(a.Content, 0, provider.Block{Kind: provider.Text, Text: string(res.Details)})
+		a.Content = slices.Insert(a.Content, 0, textBlock(string(res.Details)))
 	}
 	if len(a.Content) == 0 {
-		a.Content = []provider.Block{{Kind: provider.Text, Text: "(The tool answered nothing.)"}}
+		a.Content = []provider.Block{textBlock("(The tool answered nothing.)")}
 	}
 	return a
 }
 
+func textBlock(s string) provider.Block { return provider.Block{Kind: provider.Text, Text: s} }
+
 func blockOf(c tool.Content) provider.Block {
-	text := func(s string) provider.Block { return provider.Block{Kind: provider.Text, Text: s} }
 	var body struct {
 		Data     string `json:"data"`
 		MIMEType string `json:"mimeType"`
@@ -48,29 +50,38 @@ func blockOf(c tool.Content) provider.Block {
 		} `json:"resource"`
 	}
 	if c.Type == tool.TypeText {
-		return text(c.Text())
+		return textBlock(c.Text())
 	}
 	if err := json.Unmarshal(c.Raw, &body); err != nil {
-		return text(fmt.Sprintf("[a content block of type %q that cannot be read]", tool.Clean(c.Type, 100)))
+		return textBlock(fmt.Sprintf("[a content block of type %q that cannot be read]", tool.Clean(c.Type, 100)))
 	}
 	res := body.Resource
 	switch {
 	case c.Type == tool.TypeImage:
-		return provider.Block{Kind: provider.Image, Image: provider.ImageData{MIMEType: body.MIMEType, Data: body.Data}}
+		return image(body.Data, body.MIMEType)
 	case c.Type == tool.TypeAudio:
-		return text(fmt.Sprintf("[audio, %s, %d bytes: it cannot be shown here]", tool.Clean(body.MIMEType, 100), len(body.Data)/4*3))
+		return textBlock(fmt.Sprintf("[audio, %s, %d bytes: it cannot be shown here]", tool.Clean(body.MIMEType, 100), len(body.Data)/4*3))
 	case c.Type == tool.TypeResource && res.Text != nil:
-		return text(*res.Text)
+		return textBlock(*res.Text)
 	case c.Type == tool.TypeResource && strings.HasPrefix(res.MIMEType, "image/"):
-		return provider.Block{Kind: provider.Image, Image: provider.ImageData{MIMEType: res.MIMEType, Data: res.Blob}}
+		return image(res.Blob, res.MIMEType)
 	case c.Type == tool.TypeResource:
-		return text(fmt.Sprintf("[file %s, %s, %d bytes: it cannot be shown here]", tool.Clean(res.URI, maxNote), tool.Clean(res.MIMEType, 100), len(res.Blob)/4*3))
-	case c.Type == tool.TypeResourceLink && strings.HasPrefix(body.MIMEType, "image/") && strings.HasPrefix(body.URI, "https:"):
-		return provider.Block{Kind: provider.Image, Image: provider.ImageData{MIMEType: body.MIMEType, URL: body.URI}}
-	case c.Type == tool.TypeResourceLink:
-		return text(fmt.Sprintf("[link to %s: %s]", tool.Clean(body.Name, maxNote), tool.Clean(body.URI, maxNote)))
+		return textBlock(fmt.Sprintf("[file %s, %s, %d bytes: it cannot be shown here]", tool.Clean(res.URI, maxNote), tool.Clean(res.MIMEType, 100), len(res.Blob)/4*3))
+	case c.Type == tool.TypeResourceLink: // an image too: nobody is sent to an address that a tool chose
+		return textBlock(fmt.Sprintf("[link to %s: %s]", tool.Clean(body.Name, maxNote), tool.Clean(body.URI, maxNote)))
 	}
-	return text(fmt.Sprintf("[a content block of type %q: %s]", tool.Clean(c.Type, 100), tool.Clean(string(c.Raw), maxNote)))
+	return textBlock(fmt.Sprintf("[a content block of type %q: %s]", tool.Clean(c.Type, 100), tool.Clean(string(c.Raw), maxNote)))
+}
+
+// image is a picture of a kind that model APIs take, or a note in its place: one
+// bad picture would have the whole request refused.
+func image(data, claimed string) provider.Block {
+	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 16)])
+	kind := tool.ImageType(head)
+	if err != nil || kind == "" {
+		return textBlock(fmt.Sprintf("[an image, %s, %d bytes: not of a kind that can be shown here]", tool.Clean(claimed, 100), len(data)/4*3))
+	}
+	return provider.Block{Kind: provider.Image, Image: provider.ImageData{MIMEType: kind, Data: data}}
 }
 
 // resultOf puts a caller's answer into a result, for the pipeline. What only one

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/source/client"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
@@ -59,7 +58,7 @@ func (r *Run) perform(rd *round, c *running) {
 	r.resolve(rd, c)
 	c.answer.CallID = c.call.ID
 	if c.answer.IsError && c.own && c.before.count == 1 {
-		c.answer.Content = append(c.answer.Content, provider.Block{Kind: provider.Text, Text: repeatedNote})
+		c.answer.Content = append(c.answer.Content, textBlock(repeatedNote))
 	}
 	a.Kind, a.Duration, a.Outcome = CallEnded, time.Since(began), Succeeded
 	switch {

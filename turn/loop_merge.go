@@ -135,7 +135,7 @@ func (s *relay) pass(e provider.Event) error {
 
 func (s *relay) flush() {
 	if s.text.Len() > 0 {
-		s.blocks = append(s.blocks, provider.Block{Kind: provider.Text, Text: s.text.String()})
+		s.blocks = append(s.blocks, textBlock(s.text.String()))
 		s.text.Reset()
 	}
 }
@@ -147,4 +147,18 @@ func (s *relay) partial() []provider.Message {
 		return nil
 	}
 	return []provider.Message{{Role: provider.Assistant, Blocks: s.blocks}}
+}
+
+// texts are the messages' texts alone: what is left of a round that was cut
+// short and may be said again to any API.
+func texts(messages []provider.Message) []provider.Message {
+	var out []provider.Message
+	for _, m := range messages {
+		for _, b := range m.Blocks {
+			if b.Kind == provider.Text {
+				out = append(out, provider.Message{Role: m.Role, Blocks: []provider.Block{b}})
+			}
+		}
+	}
+	return out
 }
