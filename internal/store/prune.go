@@ -31,6 +31,7 @@ func (s *Store) pruneAge(ctx context.Context) error {
 		`DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE started < ?1 ORDER BY started LIMIT ?2)`,
 		`DELETE FROM runs WHERE seq IN (SELECT seq FROM runs WHERE updated < ?1 ORDER BY updated LIMIT ?2)`,
 		`DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE updated < ?1 ORDER BY updated LIMIT ?2)`,
+		`DELETE FROM conversations WHERE session IN (SELECT session FROM conversations WHERE updated < ?1 ORDER BY updated LIMIT ?2)`,
 		`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE max(created, decided, expires) < ?1 AND state <> 'pending' LIMIT ?2)`,
 	} {
 		for {
