@@ -2,12 +2,14 @@ package turn
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -191,18 +193,24 @@ func (rd *round) finish(c *running) {
 }
 
 // report lists the calls that the caller has to answer, in the model's order.
+// Those of one code body come at the same time: they are put in an order that
+// does not depend on chance.
 func (rd *round) report() []provider.Block {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
 	rd.told = make(map[string]*ask, len(rd.asks))
 	var out []provider.Block
 	for _, c := range rd.calls {
+		first := len(out)
 		for _, a := range rd.asks {
 			if a.call == c {
 				rd.told[a.block.Call.ID] = a
 				out = append(out, a.block)
 			}
 		}
+		slices.SortStableFunc(out[first:], func(a, b provider.Block) int {
+			return cmp.Or(strings.Compare(a.Call.Name, b.Call.Name), bytes.Compare(a.Call.Args, b.Call.Args))
+		})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,10 +12,21 @@ import (
 	"github.com/toolsearch/toolsearch/code/child"
 )
 
+// childDir is where the child of code runs is built.
+var childDir string
+
 // TestMain makes this binary fit to be the child of code runs.
 func TestMain(m *testing.M) {
 	child.Main()
-	os.Exit(m.Run())
+	os.Exit(func() int {
+		var err error
+		if childDir, err = os.MkdirTemp("", "turn-test-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(childDir)
+		return m.Run()
+	}())
 }
 
 // codeRunner is a real runner. Its child is built without cgo: this binary may
@@ -37,18 +49,12 @@ func codeRunner(t testing.TB, limits code.Limits) *code.Runner {
 	return r
 }
 
-// childBinary is left behind in the folder for temporary files: it outlives each
-// of the tests that use it.
 var childBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "turn-test-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "child")
+	path := filepath.Join(childDir, "child")
 	cmd := exec.Command("go", "build", "-o", path, "../code/internal/testchild")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return string(out), err
+		return "", fmt.Errorf("build the child: %w: %s", err, out)
 	}
-	return path, os.Chmod(dir, 0o755) // the child may run as another user
+	return path, os.Chmod(childDir, 0o755) // the child may run as another user
 })
