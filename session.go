@@ -25,6 +25,8 @@ type ScopeOptions struct {
 	// ContextTokens is the context of the run's model, for the listing of mode
 	// Directory; 0 means that it is not known.
 	ContextTokens int
+	// Required are the tools that mode Directory shows; nil are the Toolset's.
+	Required []string
 }
 
 // Scope is a Toolset under the rules of one kind of run. It shares the servers
@@ -55,6 +57,9 @@ func (t *Toolset) Scope(ctx context.Context, o ScopeOptions) (*Scope, error) {
 	}
 	if o.ContextTokens > 0 {
 		opt.Directory.ContextTokens = o.ContextTokens
+	}
+	if o.Required != nil {
+		opt.Directory.Required = o.Required
 	}
 	if o.NameLimit == 0 {
 		o.NameLimit = surface.ModelNameLimit

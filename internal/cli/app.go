@@ -14,12 +14,14 @@ import (
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/server"
+	"github.com/toolsearch/toolsearch/internal/store"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/source/core"
 	"github.com/toolsearch/toolsearch/source/jsonl"
 	"github.com/toolsearch/toolsearch/source/mcp"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/transcript"
 )
 
 // app is what the verbs share: the global flags, and what they open.
@@ -142,6 +144,8 @@ type toolset struct {
 	policy   *policy.Policy
 	warnings []string
 	elicit   *server.Elicitation // with openOptions.serve
+	store    *store.Store        // with openOptions.calls, as is redactor
+	redactor *transcript.Redactor
 	close    func()
 }
 
@@ -183,7 +187,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 			own.close()
 			return nil, err
 		}
-		set.elicit = rec.elicit
+		set.elicit, set.store, set.redactor = rec.elicit, rec.store, rec.redactor
 	}
 	applied := pol
 	if opt.all {

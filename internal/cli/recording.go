@@ -31,6 +31,8 @@ type recordingOptions struct {
 // recording is what stands around calls: the transcript, the approvals and the
 // pins, which need the store, and the hooks.
 type recording struct {
+	store      *store.Store
+	redactor   *transcript.Redactor
 	transcript *transcript.Transcript
 	gate       *approval.Gate
 	pins       *pin.Pinner
@@ -82,7 +84,7 @@ func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recordi
 }
 
 func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt recordingOptions) (*recording, error) {
-	r := &recording{}
+	r := &recording{store: s, redactor: redactor}
 	var err error
 	if r.transcript, err = transcript.New(transcript.Config{Recorder: s, Counter: s, Redactor: redactor, MaxBody: opt.calls.Transcript.MaxBody}); err != nil {
 		return nil, err
