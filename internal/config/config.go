@@ -42,13 +42,14 @@ func (p Pos) String() string {
 // Config is one configuration, checked and with its defaults filled in. It is
 // immutable: share it, and replace it as a whole when the file changes.
 type Config struct {
-	Path     string // absolute; "" when there is no file and all is default
-	Tools    Tools
-	MCP      MCP
-	Models   Models
-	Serve    Serve
-	Agents   []Agent // in the file's order
-	Warnings []Warning
+	Path      string // absolute; "" when there is no file and all is default
+	Tools     Tools
+	MCP       MCP
+	Models    Models
+	Serve     Serve
+	Telemetry Telemetry
+	Agents    []Agent // in the file's order
+	Warnings  []Warning
 
 	digest [sha256.Size]byte // of the file's bytes
 }
@@ -191,5 +192,5 @@ func (c *Config) Server(name string) (Server, bool) {
 
 // Default returns the configuration of no file.
 func Default() *Config {
-	return &Config{Tools: Tools{Calls: defaultCalls(), ToolSearch: (&searchBlock{}).resolve(nil, nil)}, Serve: defaultServe()}
+	return &Config{Tools: Tools{Calls: defaultCalls(), ToolSearch: (&searchBlock{}).resolve(nil, nil)}, Serve: defaultServe(), Telemetry: defaultTelemetry()}
 }

@@ -90,6 +90,7 @@ type fileBlock struct {
 	mcp    MCP
 	models Models
 	serve  Serve
+	watch  Telemetry
 	agents agentsBlock
 }
 
@@ -114,6 +115,7 @@ func rootSection() section[fileBlock] {
 			part(row{Key: "agents", Doc: "Settings of single agents."}, agentsSection(), func(f *fileBlock) *agentsBlock { return &f.agents }),
 			part(row{Key: "models", Doc: "Model APIs, and the model that answers when a request names none."}, modelsSection(), func(f *fileBlock) *Models { return &f.models }),
 			part(row{Key: "serve", Doc: "What `toolsearch serve` listens on, who may ask, and how much."}, serveSection(), func(f *fileBlock) *Serve { return &f.serve }),
+			{row{Key: "telemetry", Type: "object", Doc: "Counts and spans for operators. Off by default."}, func(r *reader, s spot, f *fileBlock) { readTelemetry(r, s, &f.watch) }},
 			{row{Key: "$schema", Type: "string", Doc: "For editors; not read."}, func(*reader, spot, *fileBlock) {}},
 		},
 		stance: lenient,
@@ -204,13 +206,13 @@ func (r *reader) addAgent(a agentBlock, path json5.Path, into *agentsBlock) {
 
 // config reads the whole tree.
 func (r *reader) config() *Config {
-	f := fileBlock{tools: toolsBlock{calls: defaultCalls()}, serve: defaultServe()}
+	f := fileBlock{tools: toolsBlock{calls: defaultCalls()}, serve: defaultServe(), watch: defaultTelemetry()}
 	root := rootSection()
 	root.read(r, spot{node: r.doc.Root}, &f)
 	c := &Config{
 		Tools:  Tools{Policy: f.tools.policy, Calls: f.tools.calls, Core: f.tools.core, ToolSearch: f.tools.search.resolve(r, &f.tools.search)},
 		MCP:    f.mcp,
-		Models: r.settleModels(f.models, f.agents.defaults), Serve: f.serve,
+		Models: r.settleModels(f.models, f.agents.defaults), Serve: f.serve, Telemetry: f.watch,
 	}
 	for _, a := range f.agents.list {
 		merged := a.tools.search.over(f.tools.search)

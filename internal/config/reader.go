@@ -159,7 +159,7 @@ func (r *reader) array(s spot) bool {
 // duplicates reports keys that stand twice in a section of ours.
 func (r *reader) duplicates() {
 	for _, d := range r.doc.Duplicates {
-		if own := d.Path[0].Key; len(d.Path) > 1 && own != "tools" && own != "mcp" && own != "agents" && own != "models" && own != "serve" {
+		if own := d.Path[0].Key; len(d.Path) > 1 && own != "tools" && own != "mcp" && own != "agents" && own != "models" && own != "serve" && own != "telemetry" {
 			continue
 		}
 		r.fault(r.pos(d.Second), d.Path, "the key stands twice, first at "+r.doc.Pos(d.First).String(), "remove one of them")

@@ -26,9 +26,9 @@ func chapters() []chapter {
 	root, tools, search, directory, mcp, server, agents, agent := rootSection(), toolsSection(), searchSection(), directorySection(), mcpSection(), serverSection(), agentsSection(), agentSection()
 	rules := rulesSection("tools.byProvider.<name>", "Rules, as they stand also in `tools.toolsByGroup.<name>`, `tools.toolsBySender.<name>`, `tools.sandbox.tools` and `tools.subagents.tools`. Every scope can only remove tools.")
 	approvals, approvalRule, hooks, output, kept := approvalsSection(), approvalRuleSection(), hookSection(), outputSection(), transcriptSection()
-	models, api, model, serve, key, held, limits := modelsSection(), providerSection(), modelSection(), serveSection(), serveKeySection(), heldSection(), runLimitsSection()
+	models, api, model, serve, key, held, limits, watch := modelsSection(), providerSection(), modelSection(), serveSection(), serveKeySection(), heldSection(), runLimitsSection(), telemetrySection()
 	return []chapter{root.chapter(), tools.chapter(), search.chapter(), directory.chapter(), rules.chapter(), approvals.chapter(), approvalRule.chapter(), hooks.chapter(), output.chapter(), kept.chapter(), mcp.chapter(), server.chapter(), agents.chapter(), agent.chapter(),
-		models.chapter(), api.chapter(), model.chapter(), serve.chapter(), key.chapter(), held.chapter(), limits.chapter()}
+		models.chapter(), api.chapter(), model.chapter(), serve.chapter(), key.chapter(), held.chapter(), limits.chapter(), watch.chapter()}
 }
 
 const referenceHead = `# Configuration
