@@ -160,7 +160,7 @@ func (e *chatEncoder) call(raw json.RawMessage) error {
 // Finish writes the rest of r, why it ended, its usage if asked for, and the
 // end of the stream.
 func (e *chatEncoder) Finish(r *provider.Response) error {
-	for _, ev := range e.written.rest(r) {
+	for _, ev := range e.written.rest(r, provider.Chat) {
 		if err := e.Event(ev); err != nil {
 			return err
 		}

@@ -111,6 +111,9 @@ func streamError(api provider.API, raw json.RawMessage) *provider.Error {
 	if !readError(e, raw) || e.Message == "" {
 		e.Message, _ = tool.CutChars(strings.ToValidUTF8(string(e.Body), "�"), tool.MaxErrorText)
 	}
+	if e.Message == "" {
+		e.Message = "it gave no reason"
+	}
 	return e
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 // keepAlive writes a comment, which clients of server-sent events skip.
@@ -50,21 +51,27 @@ func (w *written) first(b provider.Block) bool {
 }
 
 // rest lists what r has beyond what was told, as events. Texts and thoughts come
-// whole when none came before.
-func (w *written) rest(r *provider.Response) []provider.Event {
+// whole when none came before; a message of the stream's own API comes as the
+// item it was.
+func (w *written) rest(r *provider.Response, api provider.API) []provider.Event {
 	var out []provider.Event
-	text, thought := w.text, w.thought
 	for _, m := range r.Output {
+		if item, ok := messageOf(m, api); ok {
+			if !w.text {
+				out = append(out, provider.Event{Kind: provider.BlockDone, Block: item})
+			}
+			continue
+		}
 		for _, b := range m.Blocks {
 			switch b.Kind {
 			case provider.Text:
-				if !text && b.Text != "" {
+				if !w.text && b.Text != "" {
 					e := provider.Event{Kind: provider.TextDelta, Text: b.Text}
 					e.Block.Native = b.Native
 					out = append(out, e)
 				}
 			case provider.Thinking:
-				if !thought {
+				if !w.thought {
 					out = append(out, provider.Event{Kind: provider.BlockDone, Block: b})
 				}
 			case provider.ToolCall, provider.Opaque:
@@ -73,6 +80,16 @@ func (w *written) rest(r *provider.Response) []provider.Event {
 		}
 	}
 	return out
+}
+
+// messageOf is a message item of Responses, as a block.
+func messageOf(m provider.Message, api provider.API) (provider.Block, bool) {
+	raw := m.For(provider.Responses)
+	if api != provider.Responses || raw == nil {
+		return provider.Block{}, false
+	}
+	o, err := tool.ReadObject(raw)
+	return provider.Block{Kind: provider.Opaque, Native: m.Native}, err == nil && textOf(o, "type") == "message"
 }
 
 // number writes a whole number.
