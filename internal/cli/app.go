@@ -22,6 +22,7 @@ import (
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 	"github.com/toolsearch/toolsearch/transcript"
+	"github.com/toolsearch/toolsearch/turn"
 )
 
 // app is what the verbs share: the global flags, and what they open.
@@ -141,6 +142,7 @@ type toolset struct {
 	*toolsearch.Toolset
 	cfg      *config.Config
 	search   config.ToolSearch
+	mode     surface.Mode // as asked for, before planning
 	policy   *policy.Policy
 	warnings []string
 	elicit   *server.Elicitation // with openOptions.serve
@@ -159,9 +161,9 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		return nil, usagef("no agent %q in %s", a.agent, cfg.Path)
 	}
 	ts := cfg.ToolSearchFor(a.agent)
-	mode, modeWarnings := effectiveMode(ts)
+	mode := configuredMode(ts)
 	if opt.mode != "" {
-		mode, modeWarnings = opt.mode, nil
+		mode = opt.mode
 	}
 	opt.scope.Agent = a.agent
 	pol, policyWarnings, err := newPolicy(cfg, opt.scope)
@@ -180,7 +182,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &toolset{cfg: cfg, search: ts, policy: pol, warnings: modeWarnings}
+	set := &toolset{cfg: cfg, search: ts, mode: mode, policy: pol}
 	rec := &recording{close: func() {}}
 	if opt.calls {
 		if rec, err = a.openRecording(ctx, recordingOptions{cfg.Tools.Calls, pol, servers, own.plugins, opt.serve}); err != nil {
@@ -202,12 +204,13 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		MCP: mcp.Options{
 			CacheDir: cacheDir(), Logger: a.logger(), ClientName: "toolsearch", ClientVersion: version,
 		},
-		Mode:   mode,
-		Limits: catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
-		Policy: applied,
-		Keep:   keep,
-		Code:   a.codeOptions(ts),
-		Logger: a.logger(),
+		Mode:      mode,
+		Limits:    catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
+		Directory: turn.DirectoryConfig{Required: ts.Directory.Required},
+		Policy:    applied,
+		Keep:      keep,
+		Code:      a.codeOptions(ts),
+		Logger:    a.logger(),
 
 		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins, Hooks: rec.hooks, Output: cfg.Tools.Output,
 	})
@@ -236,17 +239,19 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	return set, nil
 }
 
-// effectiveMode is the mode that this build serves for a configured one.
-func effectiveMode(ts config.ToolSearch) (surface.Mode, []string) {
+// configuredMode is the mode that the configuration asks for.
+func configuredMode(ts config.ToolSearch) surface.Mode {
 	switch {
 	case !ts.Enabled:
-		return surface.Off, nil
+		return surface.Off
 	case ts.Mode == config.ModeCode:
-		return surface.Code, nil
-	case ts.Mode == config.ModeTools:
-		return surface.Tools, nil
+		return surface.Code
+	case ts.Mode == config.ModeDirectory:
+		return surface.Directory
+	case ts.Mode == config.ModeAuto:
+		return surface.Auto
 	}
-	return surface.Tools, []string{fmt.Sprintf("tools.toolSearch.mode %q acts as \"tools\" here", ts.Mode)}
+	return surface.Tools
 }
 
 // waitFor waits for the servers, and says so when it takes a while.

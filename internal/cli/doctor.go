@@ -199,8 +199,14 @@ func checkPlan(set *toolset) check {
 	if err != nil {
 		return check{Name: "plan", Detail: err.Error()}
 	}
-	return check{Name: "plan", OK: true, Detail: fmt.Sprintf(
-		"mode %s: %d visible tools, %d behind search, %d warnings", rep.Mode, len(rep.Visible), rep.Catalog, len(rep.Warnings))}
+	detail := fmt.Sprintf("mode %s: %d visible tools, %d behind search, %d warnings", rep.Mode, len(rep.Visible), rep.Catalog, len(rep.Warnings))
+	if rep.Auto != nil {
+		detail += "; chosen by auto, since " + rep.Auto.Reason
+	}
+	if rep.Listing != nil {
+		detail += fmt.Sprintf("; %d of them listed in %d characters", rep.Listing.Listed, rep.Listing.Characters)
+	}
+	return check{Name: "plan", OK: true, Detail: detail}
 }
 
 func printChecks(s *streams, checks []check) {

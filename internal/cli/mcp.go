@@ -12,6 +12,7 @@ import (
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/turn"
 )
 
@@ -27,8 +28,11 @@ func newMCP(app *app) *cobra.Command {
 
   {"mcpServers": {"toolsearch": {"command": "toolsearch", "args": ["mcp"]}}}
 
-With tools.toolSearch on, the client sees tool_search, tool_describe and
-tool_call; with it off, every allowed tool, passed through unchanged.`,
+What the client sees depends on tools.toolSearch.mode: tool_search_code alone in
+mode code; tool_search, tool_describe and tool_call in the modes tools and
+directory, the latter with a listing of tools in the instructions; one or the
+other, or every tool, in mode auto. With tools.toolSearch off it sees every
+allowed tool, passed through unchanged.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveStdio(cmd.Context(), app) },
 	}
@@ -48,6 +52,7 @@ func serveStdio(ctx context.Context, app *app) error {
 		Agent:       app.agent,
 		Elicitation: set.elicit,
 		Logger:      app.logger(),
+		Greet:       set.mode == surface.Directory || set.mode == surface.Auto,
 		Ready: func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, firstAnswerDeadline)
 			defer cancel()

@@ -8,6 +8,7 @@ import (
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/turn"
 )
 
 // planReport is what a model would see, and what that costs.
@@ -17,6 +18,8 @@ type planReport struct {
 	Catalog  int                 `json:"catalogSize"`
 	Sources  map[tool.Source]int `json:"sources"`
 	Bytes    planBytes           `json:"bytes"`
+	Listing  *planListing        `json:"listing,omitempty"`
+	Auto     *planAuto           `json:"auto,omitempty"`
 	Outages  []catalog.Outage    `json:"outages,omitempty"`
 	Warnings []string            `json:"warnings,omitempty"`
 }
@@ -25,6 +28,19 @@ type planReport struct {
 type planBytes struct {
 	Direct  int `json:"direct"`  // with every allowed tool in the request
 	Surface int `json:"surface"` // with what the mode shows
+}
+
+// planListing is the prompt text of mode directory.
+type planListing struct {
+	Characters int `json:"characters"`
+	Listed     int `json:"listed"`  // trusted tools with a line
+	Omitted    int `json:"omitted"` // trusted tools without one
+}
+
+// planAuto is what mode auto chose, and why.
+type planAuto struct {
+	turn.Decision
+	Reason string `json:"reason"`
 }
 
 func newPlan(app *app) *cobra.Command {
@@ -71,6 +87,13 @@ func makePlanReport(set *toolset) (planReport, error) {
 	if c := plan.View.Catalog; c != nil {
 		rep.Catalog, rep.Sources = c.Len(), c.Sources()
 	}
+	if plan.View.Mode == surface.Directory {
+		l := plan.View.Catalog.Directory(catalog.ListingBudget(0))
+		rep.Listing = &planListing{Characters: tool.Chars(l.Text), Listed: l.Listed, Omitted: l.Omitted}
+	}
+	if plan.Auto != nil {
+		rep.Auto = &planAuto{*plan.Auto, plan.Auto.Reason()}
+	}
 	for _, v := range set.Visible() {
 		rep.Visible = append(rep.Visible, v.Name)
 		rep.Bytes.Surface += v.Size()
@@ -83,6 +106,12 @@ func makePlanReport(set *toolset) (planReport, error) {
 
 func printPlan(s *streams, r planReport) error {
 	fmt.Fprintf(s.out, "%s %s\n", s.bold("mode"), r.Mode)
+	if r.Auto != nil {
+		fmt.Fprintf(s.out, "%s %s: %s (search would be %q, with %d bytes)\n", s.bold("auto chose"), r.Auto.Chosen, r.Auto.Reason, r.Auto.Search, r.Auto.Surface)
+	}
+	if l := r.Listing; l != nil {
+		fmt.Fprintf(s.out, "%s %d characters: %d of %d trusted tools\n", s.bold("listing"), l.Characters, l.Listed, l.Listed+l.Omitted)
+	}
 	fmt.Fprintf(s.out, "%s %d\n", s.bold("visible tools"), len(r.Visible))
 	const shown = 20
 	for i, name := range r.Visible {

@@ -29,6 +29,7 @@ func TestScripts(t *testing.T) {
 				toolDef("weird", "Something odd"),
 				toolDef("refuse", "Always refuses"),
 			}})
+			e.Vars = append(e.Vars, "LARGE="+strings.TrimPrefix(serverConfig(t, "large", manyTools(60)), `"large":`))
 			config := "// a comment\n{\n  tools: { toolSearch: { mode: \"tools\" } },\n  mcp: { servers: {" + server + "} },\n}\n"
 			return os.WriteFile(filepath.Join(e.WorkDir, "toolsearch.json5"), []byte(config), 0o600)
 		},

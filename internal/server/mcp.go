@@ -30,6 +30,7 @@ type MCP struct {
 	surface *surface.Surface
 	server  *mcp.Server
 	ready   func(context.Context)
+	greet   bool // whether ready is called before the greeting too
 	elicit  *Elicitation
 	origin  call.Origin // of a client whose transport names no session
 	logger  *slog.Logger
@@ -43,6 +44,9 @@ type Options struct {
 	// Ready, when not nil, is called before the first list and before each
 	// search: it may wait a moment for sources that never answered yet.
 	Ready func(context.Context)
+	// Greet says that a client's greeting waits for Ready too, since what it is
+	// told then depends on the tools: in the modes directory and auto.
+	Greet bool
 	// Elicitation, when not nil, is told of each call, so that it can ask the
 	// client that made it. It belongs into the routes of the approval gate.
 	Elicitation *Elicitation
@@ -52,7 +56,7 @@ type Options struct {
 // NewMCP makes a server. Its own few tools are answered by middleware, so that
 // schemas and results pass through byte for byte.
 func NewMCP(opt Options) *MCP {
-	m := &MCP{surface: opt.Surface, ready: opt.Ready, elicit: opt.Elicitation}
+	m := &MCP{surface: opt.Surface, ready: opt.Ready, greet: opt.Greet, elicit: opt.Elicitation}
 	if m.ready == nil {
 		m.ready = func(context.Context) {}
 	}
@@ -64,7 +68,6 @@ func NewMCP(opt Options) *MCP {
 	m.server = mcp.NewServer(
 		&mcp.Implementation{Name: "toolsearch", Title: "Toolsearch", Version: opt.Version},
 		&mcp.ServerOptions{
-			Instructions: instructions(),
 			Logger:       opt.Logger,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		})
@@ -93,6 +96,8 @@ func (m *MCP) ToolsChanged() {
 func (m *MCP) intercept(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
+		case "initialize", "server/discover":
+			return m.welcome(ctx, method, req, next)
 		case "tools/list":
 			if r, ok := req.(*mcp.ListToolsRequest); ok {
 				return m.list(ctx, r)
@@ -107,6 +112,24 @@ func (m *MCP) intercept(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// welcome adds the instructions to what the SDK answers.
+func (m *MCP) welcome(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
+	res, err := next(ctx, method, req)
+	if err != nil {
+		return nil, err
+	}
+	if m.greet {
+		m.ready(ctx)
+	}
+	switch r := res.(type) {
+	case *mcp.InitializeResult:
+		r.Instructions = instructions(m.surface.View())
+	case *mcp.DiscoverResult:
+		r.Instructions = instructions(m.surface.View())
+	}
+	return res, nil
 }
 
 // notOffered reports the methods of capabilities that the server does not
