@@ -1,6 +1,8 @@
 package child
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,11 +17,20 @@ import (
 // bridge blocks reading. It may block writing too, since the runner's reader
 // never waits for its own writes.
 type bridge struct {
-	in       io.Reader
-	out      io.Writer
+	in       *wire.Reader
+	out      *wire.Writer
+	quoted   bytes.Buffer // what quote writes to
+	quote    *json.Encoder
 	lastID   uint32
 	inFlight int       // requests without a reply
 	types    sourceMap // of the stripped body; nil when it was plain JavaScript
+}
+
+func newBridge(in io.Reader, out io.Writer) *bridge {
+	b := &bridge{in: wire.NewReader(bufio.NewReader(in), true), out: wire.NewWriter(out)}
+	b.quote = json.NewEncoder(&b.quoted)
+	b.quote.SetEscapeHTML(false)
+	return b
 }
 
 // Send implements Host.
@@ -30,23 +41,24 @@ func (b *bridge) Send(typ int, payload string) (int, error) {
 
 // Ask implements Host.
 func (b *bridge) Ask(typ int, first, rest string) (int, error) {
-	payload, err := json.Marshal([]string{first})
-	if err != nil {
+	b.quoted.Reset()
+	b.quoted.WriteByte('[')
+	if err := b.quote.Encode(first); err != nil {
 		return 0, fmt.Errorf("write a request: %w", err) // a string always marshals
 	}
 	if rest != "" {
-		payload = append(payload[:len(payload)-1], ',')
-		payload = append(payload, rest...)
-		payload = append(payload, ']')
+		b.quoted.WriteByte(',')
+		b.quoted.WriteString(rest)
 	}
+	b.quoted.WriteByte(']')
 	b.inFlight++
-	id, err := b.write(wire.Type(typ), payload)
+	id, err := b.write(wire.Type(typ), b.quoted.Bytes())
 	return int(id), err
 }
 
 func (b *bridge) write(typ wire.Type, payload []byte) (uint32, error) {
 	b.lastID++
-	return b.lastID, wire.Write(b.out, wire.Frame{Type: typ, ID: b.lastID, Payload: payload})
+	return b.lastID, b.out.Write(wire.Frame{Type: typ, ID: b.lastID, Payload: payload})
 }
 
 // Locate implements Host.
@@ -64,7 +76,7 @@ func (b *bridge) serve(engine Engine, ready wire.ReadyMessage) (int, error) {
 	if _, err := b.write(wire.Ready, raw); err != nil {
 		return exitBroken, fmt.Errorf("write ready: %w", err)
 	}
-	frame, err := wire.Read(b.in, wire.MaxToChild)
+	frame, err := b.in.Read(wire.MaxToChild)
 	if errors.Is(err, io.EOF) {
 		return exitDone, nil // the runner has no use for this child
 	}
@@ -105,7 +117,7 @@ func (b *bridge) loop(engine Engine, msg wire.RunMessage) error {
 				return err
 			}
 		}
-		frame, err := wire.Read(b.in, wire.MaxToChild)
+		frame, err := b.in.Read(wire.MaxToChild)
 		if err != nil {
 			return fmt.Errorf("wait for a reply: %w", err)
 		}
@@ -113,7 +125,11 @@ func (b *bridge) loop(engine Engine, msg wire.RunMessage) error {
 			return fmt.Errorf("wait for a reply: got a frame of type %d", frame.Type)
 		}
 		b.inFlight--
-		if _, err := engine.Call("deliver", int(frame.ID), frame.Type == wire.Reply, string(frame.Payload)); err != nil {
+		id := int(frame.ID)
+		if frame.Type == wire.Fault {
+			id = -id
+		}
+		if _, err := engine.Call("deliver", id, string(frame.Payload)); err != nil {
 			return err
 		}
 	}

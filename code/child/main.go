@@ -7,7 +7,6 @@
 package child
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -63,7 +62,7 @@ func run(args []string) (int, error) {
 	if err != nil {
 		return exitBroken, err
 	}
-	b := &bridge{in: bufio.NewReader(in), out: out}
+	b := newBridge(in, out)
 	if err := engine.Boot(guest.Prelude, b); err != nil {
 		return exitBroken, err
 	}

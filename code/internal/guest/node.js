@@ -92,9 +92,9 @@
   };
   // A function of the guest's realm may throw something of the guest's: it is
   // not looked at.
-  function enter(f, a, b, c) {
+  function enter(f, a, b) {
     try {
-      const answer = f(a, b, c);
+      const answer = f(a, b);
       nothing.runInContext(realm); // runs the jobs that are queued in that realm
       return answer;
     } catch {
@@ -115,7 +115,7 @@
   while (enter(idle) !== true) {
     const frame = receive();
     if (frame.type !== REPLY && frame.type !== FAULT) fail("a frame is not a reply", 4);
-    enter(deliver, frame.id, frame.type === REPLY, frame.text);
+    enter(deliver, frame.type === REPLY ? frame.id : -frame.id, frame.text);
   }
   exit(0);
 })

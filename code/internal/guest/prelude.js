@@ -336,8 +336,11 @@
   fix(tools, "describe", function $bridge_describe(id) { return $bridge_request(DESCRIBE, "describe", id, undefined, new ErrorC().stack); });
   fix(tools, "call", function $bridge_call(id, args) { return $bridge_request(CALL, "call", id, args, new ErrorC().stack); });
 
-  // deliver settles a request. ok is false for a fault.
-  function $bridge_deliver(id, ok, payload) {
+  // deliver settles a request: the one with the frame's id, which is negated
+  // for a fault.
+  function $bridge_deliver(id, payload) {
+    let ok = id > 0;
+    if (!ok) id = -id;
     let i = 0;
     while (flying[i] === null || flying[i][ID] !== id) i++;
     const request = flying[i], resolve = request[RESOLVE], reject = request[REJECT];

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Version is the protocol's version. A child that speaks another is refused.
@@ -62,8 +63,37 @@ type Frame struct {
 // Read reads one frame of at most max payload bytes. It returns io.EOF when
 // the stream ends between frames, and ErrTruncated when it ends inside one.
 func Read(r io.Reader, max uint32) (Frame, error) {
-	var head [headerSize]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
+	return (&Reader{r: r}).Read(max)
+}
+
+// Reader reads frames. It is not safe for concurrent use.
+type Reader struct {
+	r    io.Reader
+	head [headerSize]byte
+	// reuse lets a payload live only until the next Read.
+	reuse bool
+	buf   []byte
+}
+
+// NewReader returns a Reader of r, which ought to be buffered. With reuse, a
+// frame's payload is valid until the next Read only.
+func NewReader(r io.Reader, reuse bool) *Reader { return &Reader{r: r, reuse: reuse} }
+
+// payload returns room for n bytes.
+func (r *Reader) payload(n uint32) []byte {
+	if !r.reuse || n > maxKept {
+		return make([]byte, n)
+	}
+	if uint32(cap(r.buf)) < n {
+		r.buf = make([]byte, n)
+	}
+	return r.buf[:n]
+}
+
+// Read reads one frame, like the function of this name.
+func (r *Reader) Read(max uint32) (Frame, error) {
+	head := &r.head
+	if _, err := io.ReadFull(r.r, head[:]); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return Frame{}, ErrTruncated
 		}
@@ -80,8 +110,8 @@ func Read(r io.Reader, max uint32) (Frame, error) {
 	if n == 0 {
 		return f, nil
 	}
-	f.Payload = make([]byte, n)
-	if _, err := io.ReadFull(r, f.Payload); err != nil {
+	f.Payload = r.payload(n)
+	if _, err := io.ReadFull(r.r, f.Payload); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return f, ErrTruncated
 		}
@@ -92,13 +122,35 @@ func Read(r io.Reader, max uint32) (Frame, error) {
 
 // Write writes one frame with a single call to w.
 func Write(w io.Writer, f Frame) error {
+	return NewWriter(w).Write(f)
+}
+
+// maxKept bounds the buffers that a Reader or Writer keeps for its next frame.
+const maxKept = 64 << 10
+
+// Writer writes frames, each with a single call to its stream, and keeps its
+// buffer from one to the next. It is not safe for concurrent use.
+type Writer struct {
+	w   io.Writer
+	buf []byte
+}
+
+// NewWriter returns a Writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Write writes one frame.
+func (w *Writer) Write(f Frame) error {
 	if len(f.Payload) > MaxToChild {
 		return fmt.Errorf("write frame of type %d: %d bytes, at most %d: %w", f.Type, len(f.Payload), MaxToChild, ErrTooLong)
 	}
-	buf := make([]byte, headerSize, headerSize+len(f.Payload))
-	binary.LittleEndian.PutUint32(buf[0:], uint32(len(f.Payload)))
-	binary.LittleEndian.PutUint32(buf[4:], uint32(f.Type))
-	binary.LittleEndian.PutUint32(buf[8:], f.ID)
-	_, err := w.Write(append(buf, f.Payload...))
+	buf := slices.Grow(w.buf[:0], headerSize+len(f.Payload))
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(f.Payload)))
+	buf = binary.LittleEndian.AppendUint32(buf, uint32(f.Type))
+	buf = binary.LittleEndian.AppendUint32(buf, f.ID)
+	buf = append(buf, f.Payload...)
+	if cap(buf) <= maxKept {
+		w.buf = buf
+	}
+	_, err := w.w.Write(buf)
 	return err
 }
