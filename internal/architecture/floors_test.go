@@ -32,7 +32,8 @@ var floors = [][]string{
 	{"turn", "provider/mock"},
 	{"."},
 	{"internal/mcptest", "internal/architecture", "internal/eval", "internal/telemetry", "internal/config"},
-	{"internal/store", "internal/server"},
+	{"internal/store", "internal/server", "internal/modelapi"},
+	{"internal/agent"},
 	{"internal/cli"},
 	{"cmd"},
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/turn"
 )
 
 func TestModels(t *testing.T) {
@@ -107,7 +108,7 @@ func TestModelsOfAnotherProgram(t *testing.T) {
 func TestServe(t *testing.T) {
 	def := config.Serve{
 		Listen: "127.0.0.1:8787", Held: config.Held{Max: 256, Time: 10 * time.Minute},
-		Limits:  config.RunLimits{Rounds: 50, Calls: 500, Wall: 10 * time.Minute, Tokens: 2_000_000},
+		Limits:  turn.Limits{Rounds: 25, Calls: 100, Time: 10 * time.Minute, Tokens: 1_000_000},
 		MaxBody: 16 << 20, MaxRequests: 512, Drain: 30 * time.Second, MemoryLimit: 384 << 20,
 	}
 	for _, c := range []*config.Config{config.Default(), load(t, "{}"), load(t, "{serve: {heldRuns: {}, limits: {}, keys: []}}")} {
@@ -123,7 +124,7 @@ func TestServe(t *testing.T) {
 	c := load(t, text)
 	want := config.Serve{
 		Listen: "[::1]:0", ListenPos: place(t, text, `"[::1]`), Held: config.Held{Max: 4, Time: 5 * time.Second},
-		Limits:  config.RunLimits{Rounds: 6, Calls: 7, Wall: 8 * time.Second, Tokens: 1_000_000},
+		Limits:  turn.Limits{Rounds: 6, Calls: 7, Time: 8 * time.Second, Tokens: 1_000_000},
 		MaxBody: 1024, MaxRequests: 2, Drain: 3 * time.Second, MemoryLimit: 64 << 20,
 		Keys: []config.ServeKey{
 			{Name: "ci", Pos: place(t, text, `{name: "ci"`), SHA256: hex.EncodeToString(sum[:]), Agent: "Main", Sender: "alice"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolsearch/toolsearch/internal/json5"
+	"github.com/toolsearch/toolsearch/turn"
 )
 
 // Serve is the section serve. No number is zero.
@@ -19,7 +20,7 @@ type Serve struct {
 	ListenPos   Pos
 	Keys        []ServeKey // in the file's order
 	Held        Held
-	Limits      RunLimits
+	Limits      turn.Limits   // of one request to an agent
 	MaxBody     int64         // bytes of one request
 	MaxRequests int           // at one time
 	Drain       time.Duration // what a shutdown waits for requests in flight
@@ -42,15 +43,6 @@ type Held struct {
 	Time time.Duration // how long one waits
 }
 
-// RunLimits bound one request to an agent. What is reached ends it with a
-// message that says so.
-type RunLimits struct {
-	Rounds int           // requests to the model
-	Calls  int           // tool calls, controls included
-	Wall   time.Duration // in all, without waiting for people
-	Tokens int           // read and written, of all rounds
-}
-
 const (
 	minKeyBytes = 16
 	maxKeys     = 1000
@@ -60,7 +52,7 @@ func defaultServe() Serve {
 	return Serve{
 		Listen:  "127.0.0.1:8787",
 		Held:    Held{Max: 256, Time: 10 * time.Minute},
-		Limits:  RunLimits{Rounds: 50, Calls: 500, Wall: 10 * time.Minute, Tokens: 2_000_000},
+		Limits:  turn.Limits{Rounds: turn.DefaultRounds, Calls: turn.DefaultCalls, Time: turn.DefaultTime, Tokens: turn.DefaultTokens},
 		MaxBody: 16 << 20, MaxRequests: 512, Drain: 30 * time.Second, MemoryLimit: 384 << 20,
 	}
 }
@@ -82,7 +74,7 @@ func serveSection() section[Serve] {
 				}},
 			{row{Key: "keys", Type: "array of objects", Doc: "Who may ask. Without keys only programs of this machine may. See `serve.keys[]` below."}, readServeKeys},
 			part(row{Key: "heldRuns", Doc: "Runs that wait for their caller. See `serve.heldRuns` below."}, heldSection(), func(v *Serve) *Held { return &v.Held }),
-			part(row{Key: "limits", Doc: "How much one request may take. See `serve.limits` below."}, runLimitsSection(), func(v *Serve) *RunLimits { return &v.Limits }),
+			part(row{Key: "limits", Doc: "How much one request may take. See `serve.limits` below."}, runLimitsSection(), func(v *Serve) *turn.Limits { return &v.Limits }),
 			number(row{Key: "maxBodyBytes", Default: fmt.Sprint(d.MaxBody), Doc: "The largest request, in bytes."}, 1024, 256<<20, func(v *Serve, n int64, _ Pos) { v.MaxBody = n }),
 			number(row{Key: "maxRequests", Default: fmt.Sprint(d.MaxRequests), Doc: "Requests at one time. One more is answered with status 429."}, 1, 100_000, func(v *Serve, n int64, _ Pos) { v.MaxRequests = int(n) }),
 			seconds(row{Key: "drainSeconds", Default: "30", Doc: "How long a shutdown waits for requests in flight."}, 1, 3600, func(v *Serve) *time.Duration { return &v.Drain }),
@@ -115,16 +107,16 @@ func heldSection() section[Held] {
 	}
 }
 
-func runLimitsSection() section[RunLimits] {
+func runLimitsSection() section[turn.Limits] {
 	d := defaultServe().Limits
-	return section[RunLimits]{
+	return section[turn.Limits]{
 		path:  "serve.limits",
-		intro: "What one request to an agent may take.",
-		fields: []field[RunLimits]{
-			number(row{Key: "rounds", Default: fmt.Sprint(d.Rounds), Doc: "Requests to the model."}, 1, 1000, func(l *RunLimits, v int64, _ Pos) { l.Rounds = int(v) }),
-			number(row{Key: "calls", Default: fmt.Sprint(d.Calls), Doc: "Tool calls."}, 1, 100_000, func(l *RunLimits, v int64, _ Pos) { l.Calls = int(v) }),
-			seconds(row{Key: "wallSeconds", Default: fmt.Sprint(d.Wall.Seconds()), Doc: "Time in all."}, 1, 86400, func(l *RunLimits) *time.Duration { return &l.Wall }),
-			number(row{Key: "tokens", Default: fmt.Sprint(d.Tokens), Doc: "Tokens read and written, of all rounds."}, 1000, 1_000_000_000, func(l *RunLimits, v int64, _ Pos) { l.Tokens = int(v) }),
+		intro: "What one request to an agent may take. At a limit it ends as an answer that was cut for its length.",
+		fields: []field[turn.Limits]{
+			number(row{Key: "rounds", Default: fmt.Sprint(d.Rounds), Doc: "Requests to the model."}, 1, turn.MaxRounds, func(l *turn.Limits, v int64, _ Pos) { l.Rounds = int(v) }),
+			number(row{Key: "calls", Default: fmt.Sprint(d.Calls), Doc: "Tool calls of the model; those inside a code body are bounded there."}, 1, turn.MaxCalls, func(l *turn.Limits, v int64, _ Pos) { l.Calls = int(v) }),
+			seconds(row{Key: "wallSeconds", Default: fmt.Sprint(d.Time.Seconds()), Doc: "Time in all, without the time a run waits for its caller."}, 1, int64(turn.MaxTime/time.Second), func(l *turn.Limits) *time.Duration { return &l.Time }),
+			number(row{Key: "tokens", Default: strconv.Itoa(d.Tokens), Doc: "Tokens read and written, of all rounds."}, 1000, turn.MaxTokens, func(l *turn.Limits, v int64, _ Pos) { l.Tokens = int(v) }),
 		},
 	}
 }

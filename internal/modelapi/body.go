@@ -1,0 +1,47 @@
+package modelapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/toolsearch/toolsearch/provider"
+)
+
+// bodyTime bounds how long a request may take to arrive after its headers.
+const bodyTime = time.Minute
+
+// readBody reads a request's body whole, within the bound.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *provider.Error) {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return nil, refusal(http.StatusUnsupportedMediaType, "compressed requests are not read; send it without Content-Encoding")
+	}
+	if r.ContentLength > s.opt.MaxBody {
+		return nil, s.tooLarge()
+	}
+	// A recorder of tests has no deadlines; a connection of net/http always does.
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opt.MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, s.tooLarge()
+	case err != nil:
+		return nil, refusal(http.StatusBadRequest, "the request did not arrive whole")
+	}
+	_ = rc.SetReadDeadline(time.Time{}) // from here on only the client's leaving is looked for
+	return body, nil
+}
+
+func (s *Server) tooLarge() *provider.Error {
+	e := refusal(http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d bytes; serve.maxBodyBytes bounds it", s.opt.MaxBody))
+	e.Type = "request_too_large"
+	return e
+}
+
+func refusal(status int, message string) *provider.Error {
+	return &provider.Error{Status: status, Message: message}
+}

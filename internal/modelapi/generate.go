@@ -1,0 +1,212 @@
+package modelapi
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/turn"
+)
+
+// sessionHeader names the conversation, for clients that know theirs.
+const sessionHeader = "X-Toolsearch-Session"
+
+// exchange is one request to a model and its answer.
+type exchange struct {
+	server *Server
+	w      http.ResponseWriter
+	r      *http.Request
+	format provider.Format
+	caller Caller
+	req    *provider.Request
+	size   int // bytes of the conversation, about
+	id     string
+	stream *stream // nil when the answer comes whole
+}
+
+// generate answers POST of one model API.
+func (s *Server) generate(w http.ResponseWriter, r *http.Request, c Caller, f provider.Format) {
+	x := &exchange{server: s, w: w, r: r, format: f, caller: c, id: newID(f.API())}
+	if refused := x.read(); refused != nil {
+		s.refuse(w, r, refused)
+		return
+	}
+	if x.req.Stream {
+		x.stream = s.newStream(w, f, provider.Response{ID: x.id, Model: x.req.Model}, x.req)
+	}
+	run, step, err := x.run(r.Context())
+	if err != nil {
+		x.fail(err)
+		return
+	}
+	x.answer(run, step)
+}
+
+// read reads the request, and puts the conversation in front that it goes on
+// from.
+func (x *exchange) read() *provider.Error {
+	body, refused := x.server.readBody(x.w, x.r)
+	if refused != nil {
+		return refused
+	}
+	req, err := x.format.DecodeRequest(body)
+	if err != nil {
+		var e *provider.Error
+		if !errors.As(err, &e) {
+			e = refusal(http.StatusBadRequest, tool.Clean(err.Error(), tool.MaxErrorText))
+		}
+		return e
+	}
+	x.req, x.size = req, len(body)
+	if v := x.r.Header.Get(sessionHeader); v != "" && !validSession(v) {
+		return refusal(http.StatusBadRequest, fmt.Sprintf("the header %s takes 1–%d visible characters", sessionHeader, maxSession))
+	}
+	if req.Previous == "" {
+		return nil
+	}
+	before, size, ok := x.server.past.get(pastKey{x.caller.Name, req.Previous})
+	if !ok {
+		e := refusal(http.StatusBadRequest, fmt.Sprintf("Previous response with id %q not found; send the whole conversation as input", tool.Clean(req.Previous, 100)))
+		e.Type, e.Param, e.Code = "invalid_request_error", "previous_response_id", "previous_response_not_found"
+		return e
+	}
+	// The id is ours: no model API knows it. Instructions are those of this
+	// request, and stand first.
+	n := 0
+	for n < len(req.Messages) && req.Messages[n].Role == provider.System {
+		n++
+	}
+	req.Messages = slices.Concat(req.Messages[:n], before, req.Messages[n:])
+	req.Previous = ""
+	x.size += size
+	return nil
+}
+
+// run takes up the run that waits for these answers, or begins one.
+func (x *exchange) run(ctx context.Context) (Run, *turn.Step, error) {
+	var emit func(provider.Event) error
+	if x.stream != nil {
+		emit = x.stream.event
+	}
+	if before, in := answersOf(x.req.Messages); len(in.Answers) > 0 {
+		key := keyOf(x.caller, x.req, x.req.Messages[:before], idsOfAnswers(in.Answers))
+		if run := x.server.held.take(key); run != nil {
+			step, err := run.Next(ctx, in, emit)
+			var wrong *turn.AnswerError
+			switch {
+			case errors.As(err, &wrong):
+				x.server.held.put(key, run)
+				return nil, nil, refusal(http.StatusBadRequest, wrong.Error())
+			case errors.Is(err, turn.ErrOver): // it came to its end while it was held
+			case err != nil:
+				run.Close()
+				return nil, nil, err
+			default:
+				return run, step, nil
+			}
+		}
+	}
+	run, err := x.server.opt.Backend.Start(ctx, RunRequest{Request: *x.req, Caller: x.caller, Session: x.r.Header.Get(sessionHeader)})
+	if err != nil {
+		return nil, nil, err
+	}
+	step, err := run.Next(ctx, turn.Input{}, emit)
+	if err != nil {
+		run.Close()
+		return nil, nil, err
+	}
+	return run, step, nil
+}
+
+// answer sends what the run has come to, and holds it if it waits for answers.
+func (x *exchange) answer(run Run, step *turn.Step) {
+	resp := *step.Response
+	resp.ID = x.id
+	if x.req.Model != "" {
+		resp.Model = x.req.Model // as the caller knows it
+	}
+	if step.Limit != nil {
+		x.server.logger.Warn("a run was ended by a limit", "limit", step.Limit.Limit, "caller", x.caller.Name)
+	}
+	var key heldKey
+	waits := len(step.Calls) > 0
+	if waits {
+		// Before the caller hears of the calls: it may answer at once.
+		key = keyOf(x.caller, x.req, x.req.Messages, idsOfCalls(step.Calls))
+		x.server.held.put(key, run)
+	} else {
+		run.Close()
+	}
+	x.remember(&resp)
+	if err := x.send(&resp); err != nil && waits {
+		x.server.held.drop(key, run)
+	}
+}
+
+func (x *exchange) send(resp *provider.Response) error {
+	if x.stream != nil {
+		return x.stream.finish(resp)
+	}
+	raw, err := x.format.EncodeResponse(resp)
+	if err != nil {
+		x.fail(fmt.Errorf("write the answer: %w", err))
+		return err
+	}
+	writeJSON(x.w, http.StatusOK, raw)
+	return x.r.Context().Err()
+}
+
+// remember keeps the conversation for previous_response_id, unless the caller
+// asks that nothing be stored. What came as instructions is not inherited.
+func (x *exchange) remember(resp *provider.Response) {
+	if x.req.API != provider.Responses || string(x.req.Fields.Get("store")) == "false" {
+		return
+	}
+	messages := slices.DeleteFunc(slices.Clone(x.req.Messages), func(m provider.Message) bool {
+		return m.Role == provider.System && m.Raw == nil
+	})
+	size := x.size
+	for _, m := range resp.Output {
+		size += len(m.Raw)
+		for _, b := range m.Blocks {
+			size += len(b.Raw) + len(b.Text) + len(b.Call.Args)
+		}
+	}
+	x.server.past.put(pastKey{x.caller.Name, x.id}, append(messages, resp.Output...), size)
+}
+
+// fail answers with what went wrong.
+func (x *exchange) fail(err error) {
+	e := x.errorOf(err)
+	if x.stream == nil || !x.stream.fail(e) {
+		x.server.refuse(x.w, x.r, e)
+	}
+}
+
+// errorOf is what the caller hears. What a model API refused is passed on; what
+// failed here is for the log.
+func (x *exchange) errorOf(err error) *provider.Error {
+	var e *provider.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case x.r.Context().Err() != nil: // the client has left, or the server shuts down
+		return refusal(http.StatusServiceUnavailable, "the request was cancelled")
+	case errors.Is(err, context.DeadlineExceeded):
+		return refusal(http.StatusGatewayTimeout, "the model did not answer in time")
+	}
+	x.server.logger.Error("a request to a model failed", "path", x.r.URL.Path, "caller", x.caller.Name, "error", err)
+	return refusal(http.StatusBadGateway, "the model could not be asked; the server's log says more")
+}
+
+// newID makes an id in the manner of an API.
+func newID(a provider.API) string {
+	prefix := map[provider.API]string{provider.Chat: "chatcmpl-", provider.Responses: "resp_", provider.Messages: "msg_"}[a]
+	return prefix + strings.ToLower(rand.Text())
+}

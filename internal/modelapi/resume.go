@@ -1,0 +1,95 @@
+package modelapi
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/turn"
+)
+
+// answersOf splits off what the caller says after the model's last word: the
+// answers to its calls, and what comes beside them.
+func answersOf(messages []provider.Message) (before int, in turn.Input) {
+	last := len(messages) - 1
+	for last >= 0 && messages[last].Role != provider.Assistant {
+		last--
+	}
+	if last < 0 {
+		return len(messages), in
+	}
+	for _, m := range messages[last+1:] {
+		rest := m
+		rest.Blocks = nil
+		for _, b := range m.Blocks {
+			if b.Kind == provider.ToolAnswer {
+				in.Answers = append(in.Answers, b.Answer)
+			} else {
+				rest.Blocks = append(rest.Blocks, b)
+			}
+		}
+		if len(rest.Blocks) == 0 {
+			continue
+		}
+		if len(rest.Blocks) < len(m.Blocks) {
+			rest.Native = provider.Native{} // the message as it came holds the answers too
+		}
+		in.More = append(in.More, rest)
+	}
+	return last + 1, in
+}
+
+// keyOf names a held run: by who asks, at which API and for which model; by all
+// that the user has said, since ids of calls repeat with some models; and by
+// the calls that are to be answered.
+func keyOf(c Caller, r *provider.Request, said []provider.Message, calls []string) heldKey {
+	h := sha256.New()
+	write(h, c.Name, string(r.API), r.Model)
+	for _, m := range said {
+		if m.Role != provider.User {
+			continue
+		}
+		for _, b := range m.Blocks {
+			switch b.Kind {
+			case provider.Text:
+				write(h, "text", b.Text)
+			case provider.Image:
+				write(h, "image", b.Image.Data, b.Image.URL)
+			case provider.ToolAnswer:
+				write(h, "answer", b.Answer.CallID)
+			}
+		}
+	}
+	calls = slices.Sorted(slices.Values(calls))
+	write(h, "calls")
+	write(h, calls...)
+	return heldKey(h.Sum(nil))
+}
+
+// write adds texts so that no two lists of them are alike.
+func write(h hash.Hash, parts ...string) {
+	var size [8]byte
+	for _, p := range parts {
+		binary.BigEndian.PutUint64(size[:], uint64(len(p)))
+		h.Write(size[:])
+		h.Write([]byte(p))
+	}
+}
+
+func idsOfCalls(calls []provider.Call) []string {
+	ids := make([]string, len(calls))
+	for i, c := range calls {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+func idsOfAnswers(answers []provider.Answer) []string {
+	ids := make([]string, len(answers))
+	for i, a := range answers {
+		ids[i] = a.CallID
+	}
+	return ids
+}

@@ -1,0 +1,96 @@
+package modelapi
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/toolsearch/toolsearch/provider"
+)
+
+// stream writes the events of one answer, each flushed as it comes. The status
+// goes out with the first of them: until then an error can have its own.
+type stream struct {
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	enc   provider.StreamEncoder
+	every time.Duration // silence after which the client hears a sign of life
+
+	mu    sync.Mutex
+	began bool
+	ended bool
+	err   error // of the first write that failed
+	timer *time.Timer
+}
+
+func (s *Server) newStream(w http.ResponseWriter, f provider.Format, head provider.Response, req *provider.Request) *stream {
+	t := &stream{w: w, rc: http.NewResponseController(w), enc: f.NewStreamEncoder(w, head, req), every: s.opt.KeepAlive}
+	t.timer = time.AfterFunc(t.every, t.beat)
+	return t
+}
+
+// Event is for turn.Run: an error ends the run.
+func (t *stream) event(e provider.Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer.Reset(t.every)
+	return t.write(func() error { return t.enc.Event(e) })
+}
+
+func (t *stream) beat() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended || t.err != nil {
+		return
+	}
+	if t.write(t.enc.KeepAlive) == nil { // else the next event tells the run
+		t.timer.Reset(t.every)
+	}
+}
+
+// write begins the answer if need be. The lock is held.
+func (t *stream) write(f func() error) error {
+	if t.err != nil {
+		return t.err
+	}
+	if !t.began {
+		t.began = true
+		h := t.w.Header()
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-cache")
+		h.Set("X-Accel-Buffering", "no")
+		h.Set("X-Content-Type-Options", "nosniff")
+	}
+	// A client that does not read must not hold the run for ever.
+	_ = t.rc.SetWriteDeadline(time.Now().Add(writeTime)) // none on a recorder
+	if t.err = f(); t.err == nil {
+		t.err = t.rc.Flush()
+	}
+	return t.err
+}
+
+// finish ends the stream with the answer.
+func (t *stream) finish(r *provider.Response) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end()
+	return t.write(func() error { return t.enc.Finish(r) })
+}
+
+// fail ends the stream with an error, unless nothing was written yet: then it
+// returns false.
+func (t *stream) fail(e *provider.Error) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end()
+	if !t.began {
+		return false
+	}
+	_ = t.write(func() error { return t.enc.Fail(e) }) // a client that is gone needs no answer
+	return true
+}
+
+func (t *stream) end() {
+	t.ended = true
+	t.timer.Stop()
+}
