@@ -51,7 +51,7 @@ func (chat) EncodeRequest(r *provider.Request) ([]byte, error) {
 // defer_loading is no word of Chat's: it goes out only as it came.
 func encodeChatTool(t provider.Tool) json.RawMessage {
 	if raw := t.For(provider.Chat); raw != nil {
-		return undefer(raw, t.Defer)
+		return undefer(raw, t.Defer || t.Hosted != "")
 	}
 	if t.Hosted != "" {
 		return nil
@@ -61,7 +61,7 @@ func encodeChatTool(t provider.Tool) json.RawMessage {
 		tool.Member{Name: "function", Value: marshal(append(f, functionFields(t)...))})
 }
 
-// undefer drops defer_loading from a tool that is no longer deferred.
+// undefer drops defer_loading from a function that its caller took it off.
 func undefer(raw json.RawMessage, deferred bool) json.RawMessage {
 	if deferred {
 		return raw

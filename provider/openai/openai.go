@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/tool"
@@ -58,10 +59,24 @@ func quote(s string) json.RawMessage {
 // text reads a JSON string; ok is false for anything else.
 func text(raw json.RawMessage) (s string, ok bool) {
 	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '"' {
+	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
+	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && isPlain(inner) {
+		return string(inner), true
+	}
 	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// isPlain says whether the inside of a JSON string stands for itself, which
+// most pieces of a stream do.
+func isPlain(b []byte) bool {
+	for _, c := range b {
+		if c < 0x20 || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.Valid(b)
 }
 
 // textOf reads a member that is a string, and "" for anything else.

@@ -227,7 +227,7 @@ func namespaceOf(t provider.Tool) tool.Object {
 // strict is always said: this API takes silence for true.
 func encodeResponsesTool(t provider.Tool) json.RawMessage {
 	if raw := t.For(provider.Responses); raw != nil {
-		return undefer(raw, t.Defer)
+		return undefer(raw, t.Defer || t.Hosted != "")
 	}
 	if t.Hosted != "" {
 		if t.API != "" {
