@@ -302,46 +302,15 @@ func (t *Toolset) Call(ctx context.Context, ref string, args json.RawMessage) (*
 	if err != nil {
 		return nil, err
 	}
-	return t.main.pipeline.Call(ctx, call.Request{Target: target, Args: args})
+	return t.main.Call(ctx, call.Request{Target: target, Args: args})
 }
 
 // Resolve finds an allowed tool by id or unique name, visible or not.
 func (t *Toolset) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	plan, err := t.main.planner.Current()
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range plan.Allowed {
-		if string(a.ID) == ref {
-			return a, nil
-		}
-	}
-	if visible, ok := plan.View.Direct.Lookup(ref); ok {
-		return visible, nil
-	}
-	c, err := t.Catalog(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.Resolve(ref)
+	return t.main.Resolve(ctx, ref)
 }
 
 // Catalog returns the current catalog of every allowed tool that is not
 // direct-only. With mode Off, in which the model needs none, it is built for
 // the call.
-func (t *Toolset) Catalog(ctx context.Context) (*catalog.Catalog, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	plan, err := t.main.planner.Current()
-	if err != nil {
-		return nil, err
-	}
-	if plan.View.Catalog != nil {
-		return plan.View.Catalog, nil
-	}
-	return catalog.Build(catalog.Input{Tools: plan.Allowed, Outages: plan.Outages})
-}
+func (t *Toolset) Catalog(ctx context.Context) (*catalog.Catalog, error) { return t.main.Catalog(ctx) }

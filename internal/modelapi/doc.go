@@ -28,9 +28,9 @@ type Backend interface {
 	Start(ctx context.Context, r RunRequest) (Run, error)
 	// Models lists the models by the names under which requests know them.
 	Models() []Model
-	// Invoke runs one tool, found by id or unique name. The error is a *tool.Error,
+	// CallTool runs one tool, found by id or unique name. The error is a *tool.Error,
 	// and of a tool that is not allowed it is that of one which does not exist.
-	Invoke(ctx context.Context, i Invocation) (*tool.Tool, *tool.Result, error)
+	CallTool(ctx context.Context, i Invocation) (*tool.Tool, *tool.Result, error)
 	// Ready returns nil when requests can be answered, and else what is missing.
 	Ready(ctx context.Context) error
 }

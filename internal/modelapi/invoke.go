@@ -29,7 +29,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request, c Caller) {
 		return
 	}
 	i.Caller = c
-	t, res, failed := s.opt.Backend.Invoke(r.Context(), i)
+	t, res, failed := s.opt.Backend.CallTool(r.Context(), i)
 	if failed != nil {
 		var te *tool.Error
 		if !errors.As(failed, &te) {

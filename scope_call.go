@@ -1,0 +1,57 @@
+package toolsearch
+
+import (
+	"context"
+
+	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Resolve finds an allowed tool by id or unique name, visible or not. One that
+// is not allowed is answered in the words of one that does not exist.
+func (s *Scope) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	plan, err := s.planner.Current()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range plan.Allowed {
+		if string(a.ID) == ref {
+			return a, nil
+		}
+	}
+	if visible, ok := plan.View.Direct.Lookup(ref); ok {
+		return visible, nil
+	}
+	c, err := s.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.Resolve(ref)
+}
+
+// Catalog returns the current catalog of every allowed tool that is not
+// direct-only. With mode Off, in which the model needs none, it is built for
+// the call.
+func (s *Scope) Catalog(ctx context.Context) (*catalog.Catalog, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	plan, err := s.planner.Current()
+	if err != nil {
+		return nil, err
+	}
+	if plan.View.Catalog != nil {
+		return plan.View.Catalog, nil
+	}
+	return catalog.Build(catalog.Input{Tools: plan.Allowed, Outages: plan.Outages})
+}
+
+// Call runs a tool that Resolve has found, through the pipeline. The error, if
+// any, is a *tool.Error.
+func (s *Scope) Call(ctx context.Context, r call.Request) (*tool.Result, error) {
+	return s.pipeline.Call(ctx, r)
+}
