@@ -154,6 +154,38 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 	})
 }
 
+// A conversation keeps the mode it began with; one that begins later has the
+// mode of its time.
+func TestAutoOfConversations(t *testing.T) {
+	s := newSource(manyTools(3)...)
+	p := autoPlanner(t, false, policy.Rules{}, s)
+	session := func(key string) *turn.Session {
+		t.Helper()
+		refresh(t, p)
+		out, err := p.Session(turn.SessionConfig{Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	check := func(key string, mode surface.Mode, visible int) {
+		t.Helper()
+		got := session(key)
+		if got.Front().Mode != mode || got.View().Mode != mode || len(got.Visible()) != visible {
+			t.Errorf("%s: mode %s, view %s, %d visible tools; want %s, %d", key, got.Front().Mode, got.View().Mode, len(got.Visible()), mode, visible)
+		}
+	}
+	check("early", surface.Off, 3)
+	s.set(turn.Snapshot{Tools: manyTools(60)})
+	check("early", surface.Off, 60)
+	check("late", surface.Tools, 3)
+	check("", surface.Tools, 3)
+	s.set(turn.Snapshot{Tools: manyTools(2)})
+	check("early", surface.Off, 2)
+	check("late", surface.Tools, 3)
+	check("later", surface.Off, 2)
+}
+
 // toolsets is the folder of the evaluation sets, or skips the test.
 func toolsets(tb testing.TB) string {
 	tb.Helper()

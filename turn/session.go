@@ -116,7 +116,9 @@ func (p *Planner) Session(c SessionConfig) (*Session, error) {
 			s.client = append(s.client, t)
 		}
 	}
-	s.front = p.frontOf(c.Key, plan)
+	if s.front, err = p.frontOf(c.Key, plan); err != nil {
+		return nil, err
+	}
 	s.choose(c)
 	if err := collisions(plan, c.Client, s.front.Mode); err != nil {
 		return nil, err
@@ -128,21 +130,41 @@ func (p *Planner) Session(c SessionConfig) (*Session, error) {
 	return s, nil
 }
 
-// frontOf returns the front that the conversation began with.
-func (p *Planner) frontOf(key string, plan *Plan) *Front {
-	now := &Front{Mode: plan.View.Mode, Listing: plan.View.Listing, Visible: plan.View.Visible(p.cfg.Limits)}
-	// Direct exposure is the one front that moves: a tool that it does not show
-	// could not be found at all.
-	if key == "" || now.Mode == surface.Off {
-		return now
+// frontOf returns the front that the conversation began with. Direct exposure
+// is the one front that moves, since a tool that it does not show could not be
+// found at all; but it stays direct exposure, whatever mode auto chooses now.
+func (p *Planner) frontOf(key string, plan *Plan) (*Front, error) {
+	view := plan.View
+	if key == "" || p.cfg.Mode != surface.Auto && view.Mode == surface.Off {
+		return p.front(view), nil
 	}
 	p.sessions.Lock()
-	defer p.sessions.Unlock()
-	if first, ok := p.sessions.fronts.Get(key); ok {
-		return first
+	first, known := p.sessions.fronts.Get(key)
+	if !known {
+		if first = p.front(view); view.Mode == surface.Off {
+			first = &Front{Mode: surface.Off} // of which nothing but the mode holds
+		}
+		p.sessions.fronts.Add(key, first)
 	}
-	p.sessions.fronts.Add(key, now)
-	return now
+	p.sessions.Unlock()
+	if first.Mode != surface.Off {
+		return first, nil
+	}
+	if view.Mode != surface.Off {
+		var err error
+		view, err = p.sessions.view(string(surface.Off)+"\x00"+plan.Fingerprint, func() (*surface.View, error) {
+			return p.view(surface.Off, plan.Allowed, nil)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p.front(view), nil
+}
+
+// front is what a view shows.
+func (p *Planner) front(v *surface.View) *Front {
+	return &Front{Mode: v.Mode, Listing: v.Listing, Visible: v.Visible(p.cfg.Limits)}
 }
 
 // choose picks the client tools that the model sees itself.
