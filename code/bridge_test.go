@@ -271,6 +271,21 @@ func TestResultIsCut(t *testing.T) {
 	})
 }
 
+// A result of 20 MB is cut, or does not fit the engine's memory while it is
+// written as JSON; it never passes, and never ends in anything else.
+func TestHugeResult(t *testing.T) {
+	eachRuntime(t, func(t *testing.T, o code.Options) {
+		r := newRunner(t, o)
+		for body, whole := range map[string]int64{`return "x".repeat(2e7)`: 20_000_002, `return Array(2e6).fill(12345678)`: 18_000_001} {
+			report := run(t, r, body, &host{})
+			cut := report.OK && report.Truncated.ResultBytes == whole && len(report.Value) <= 256<<10
+			if !cut && (report.OK || report.Error.Kind != code.KindMemory) {
+				t.Errorf("%s: ok %v, %d bytes, cut from %d, error %v", body, report.OK, len(report.Value), report.Truncated.ResultBytes, report.Error)
+			}
+		}
+	})
+}
+
 func TestCodeTooLong(t *testing.T) {
 	r := newRunner(t, code.Options{Limits: code.Limits{CodeBytes: 100}})
 	report := run(t, r, "return 1 //"+strings.Repeat("x", 100), &host{})

@@ -195,6 +195,14 @@ func TestOverriddenBuiltIns(t *testing.T) {
 				t.Errorf("value %s, error %v", report.Value, report.Error)
 			}
 		})
+		t.Run("toJSON on Object.prototype", func(t *testing.T) {
+			// By the language every object's JSON is the body's word now. What the
+			// bridge says of itself is not made of objects.
+			report := run(t, r, `Object.prototype.toJSON = () => "own"; console.log({}); throw new RangeError("true")`, &host{})
+			if len(report.Logs) != 1 || report.Logs[0].Text != `"own"` || report.Error == nil || report.Error.Name != "RangeError" || report.Error.Message != "true" || report.Error.Line != 1 {
+				t.Errorf("logs %v, error %+v", report.Logs, report.Error)
+			}
+		})
 		t.Run("then on Object.prototype", func(t *testing.T) {
 			// By the language every object is a thenable now, replies too. The body
 			// may confuse itself, but it ends, and the host saw what was sent.

@@ -8,7 +8,7 @@ type Limits struct {
 	Timeout     time.Duration // wall clock from Run's call, queue included: default 10 s, 10 ms to 60 s
 	CodeBytes   int           // length of the body: default 256 KiB, at most 1 MiB
 	LogBytes    int           // console output kept: default 64 KiB, at most 1 MiB
-	ResultBytes int           // JSON text of the value: default 256 KiB, at most 1 MiB
+	ResultBytes int           // JSON text of the value: default 256 KiB, at most 4 MiB
 	MemoryBytes int64         // the guest's heap: default 64 MiB, 16 to 512 MiB
 	InFlight    int           // tool requests in flight at once: default 16, at most 64
 	Calls       int           // tool requests in one run: default 1,000, at most 10,000
@@ -32,7 +32,7 @@ func (l Limits) clamped() Limits {
 		Timeout:     clamp(l.Timeout, 10*time.Second, 10*time.Millisecond, 60*time.Second),
 		CodeBytes:   clamp(l.CodeBytes, 256<<10, 1, 1<<20),
 		LogBytes:    clamp(l.LogBytes, 64<<10, 1, 1<<20),
-		ResultBytes: clamp(l.ResultBytes, 256<<10, 64, 1<<20),
+		ResultBytes: clamp(l.ResultBytes, 256<<10, 64, 4<<20),
 		MemoryBytes: clamp(l.MemoryBytes, 64<<20, 16<<20, 512<<20),
 		InFlight:    clamp(l.InFlight, 16, 1, 64),
 		Calls:       clamp(l.Calls, 1000, 1, 10000),

