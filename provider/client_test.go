@@ -347,7 +347,12 @@ func TestEndOfStream(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		a := &answers{list: []http.HandlerFunc{hello, hello, hello}}
+		slow := func(w http.ResponseWriter, r *http.Request) {
+			hello(w, r)
+			w.(http.Flusher).Flush()
+			time.Sleep(time.Millisecond) // the end of the body comes behind the last frame
+		}
+		a := &answers{list: []http.HandlerFunc{slow, slow, slow}}
 		httpClient, net := serveOn(t, a)
 		client := newClient(t, provider.ClientConfig{Format: plainFormat{}, HTTP: httpClient})
 		for range 3 {

@@ -5,4 +5,4 @@ import (
 	"github.com/toolsearch/toolsearch/provider/openai"
 )
 
-func formats() []provider.Format { return []provider.Format{openai.Chat()} }
+func formats() []provider.Format { return []provider.Format{openai.Chat(), openai.Responses()} }

@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -203,4 +205,33 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What FrameReader costs beside reading the lines alone.
+func BenchmarkFrames(b *testing.B) {
+	var text bytes.Buffer
+	for range 2000 {
+		text.WriteString("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"word \"}}\n\n")
+	}
+	b.SetBytes(int64(text.Len()))
+	var frames, lines time.Duration
+	for b.Loop() {
+		start := time.Now()
+		got, err := readFrames(bytes.NewReader(text.Bytes()))
+		frames += time.Since(start)
+		if err != nil || len(got) != 2000 {
+			b.Fatalf("%d frames: %v", len(got), err)
+		}
+		start = time.Now()
+		s, n := bufio.NewScanner(bytes.NewReader(text.Bytes())), 0
+		for s.Scan() {
+			n++
+		}
+		lines += time.Since(start)
+		if n != 6000 {
+			b.Fatalf("%d lines", n)
+		}
+	}
+	b.ReportMetric(float64(frames)/float64(lines), "x-lines-alone")
+	b.ReportMetric(float64(frames.Nanoseconds())/float64(b.N)/2000, "ns/frame")
 }

@@ -5,4 +5,7 @@ import (
 	"github.com/toolsearch/toolsearch/provider/openai"
 )
 
-func allFormats() []provider.Format { return []provider.Format{openai.Chat()} }
+// allFormats are the APIs that a script speaks when it names none.
+func allFormats() []provider.Format {
+	return []provider.Format{openai.Chat(), openai.Responses()}
+}
