@@ -1,6 +1,7 @@
 package modelapi
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -39,6 +40,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, c Caller, f pr
 	}
 	if x.req.Stream {
 		x.stream = s.newStream(w, f, provider.Response{ID: x.id, Model: x.req.Model}, x.req)
+		defer x.stream.close()
 	}
 	run, step, err := x.run(r.Context())
 	if err != nil {
@@ -79,7 +81,7 @@ func (x *exchange) read() *provider.Error {
 	// The id is ours: no model API knows it. Instructions are those of this
 	// request, and stand first.
 	n := 0
-	for n < len(req.Messages) && req.Messages[n].Role == provider.System {
+	for n < len(req.Messages) && isInstructions(req.Messages[n]) {
 		n++
 	}
 	req.Messages = slices.Concat(req.Messages[:n], before, req.Messages[n:])
@@ -168,9 +170,7 @@ func (x *exchange) remember(resp *provider.Response) {
 	if x.req.API != provider.Responses || string(x.req.Fields.Get("store")) == "false" {
 		return
 	}
-	messages := slices.DeleteFunc(slices.Clone(x.req.Messages), func(m provider.Message) bool {
-		return m.Role == provider.System && m.Raw == nil
-	})
+	messages := slices.DeleteFunc(slices.Clone(x.req.Messages), isInstructions)
 	size := x.size
 	for _, m := range resp.Output {
 		size += len(m.Raw)
@@ -179,6 +179,12 @@ func (x *exchange) remember(resp *provider.Response) {
 		}
 	}
 	x.server.past.put(pastKey{x.caller.Name, x.id}, append(messages, resp.Output...), size)
+}
+
+// isInstructions reports what Responses has in its field instructions, and not
+// as an item of its input: those are objects.
+func isInstructions(m provider.Message) bool {
+	return m.Role == provider.System && !bytes.HasPrefix(bytes.TrimSpace(m.Raw), []byte("{"))
 }
 
 // fail answers with what went wrong.

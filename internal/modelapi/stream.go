@@ -25,11 +25,13 @@ type stream struct {
 
 func (s *Server) newStream(w http.ResponseWriter, f provider.Format, head provider.Response, req *provider.Request) *stream {
 	t := &stream{w: w, rc: http.NewResponseController(w), enc: f.NewStreamEncoder(w, head, req), every: s.opt.KeepAlive}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.timer = time.AfterFunc(t.every, t.beat)
 	return t
 }
 
-// Event is for turn.Run: an error ends the run.
+// event is for turn.Run: an error ends the run.
 func (t *stream) event(e provider.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,6 +90,13 @@ func (t *stream) fail(e *provider.Error) bool {
 	}
 	_ = t.write(func() error { return t.enc.Fail(e) }) // a client that is gone needs no answer
 	return true
+}
+
+// close sees to it that nothing is written once the handler has returned.
+func (t *stream) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end()
 }
 
 func (t *stream) end() {
