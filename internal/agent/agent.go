@@ -1,0 +1,319 @@
+// Package agent puts the parts of an agent's run together: the model that a
+// request names, the rules that hold for who asks, the tools of the catalog and
+// those the caller brought, and the loop between them. The served endpoints and
+// the command line both start their runs here.
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/toolsearch/toolsearch"
+	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/internal/config"
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/source/client"
+	"github.com/toolsearch/toolsearch/surface"
+	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/turn"
+)
+
+const (
+	maxScopes  = 64               // kinds of run whose plan is kept
+	maxClients = 256              // model APIs whose client is kept
+	patience   = 10 * time.Second // for servers of which nothing is known yet
+)
+
+// Options make a Runtime.
+type Options struct {
+	Config *config.Config
+	Tools  *toolsearch.Toolset
+	// Rules says what holds for a kind of run. It is asked once for each kind.
+	Rules  func(Kind) (Rules, error)
+	Lookup func(string) (string, bool) // variables, for the keys of model APIs
+	Limits turn.Limits                 // zero fields are the defaults
+	HTTP   *http.Client                // nil is provider.NewHTTPClient
+	Retry  provider.Retry
+	Logger *slog.Logger
+}
+
+// Rules are what holds for a kind of run.
+type Rules struct {
+	toolsearch.ScopeOptions
+	// Likely shows tools that the message is probably about, in mode Directory.
+	Likely bool
+}
+
+// ruled is a scope, and what else holds in it.
+type ruled struct {
+	*toolsearch.Scope
+	likely bool
+}
+
+// Kind is what decides which rules hold for a run.
+type Kind struct {
+	Agent, Sender string
+	Provider      string
+	Model         string // as its API calls it
+	ContextTokens int    // 0 when not known
+	// Native says that the model's API searches tools itself.
+	Native bool
+}
+
+// Request is one request to an agent.
+type Request struct {
+	provider.Request        // Model is as a client names it, "" for the default one
+	Caller           string // the authenticated identity, "" for the local user
+	Agent, Sender    string
+	// Session names the conversation; "" derives one from how the messages begin,
+	// so that a client that knows no sessions has stable prompts too.
+	Session string
+	Observe func(turn.Activity) // may be nil; see turn.Options
+}
+
+// Run is a started run.
+type Run struct {
+	*turn.Run
+	Origin call.Origin // its session and run, as the transcript knows them
+	Tools  *toolsearch.Session
+	Model  Model
+}
+
+// Runtime starts runs. It is safe for concurrent use.
+type Runtime struct {
+	opt   Options
+	known sync.Once // the servers' tools, or that they take too long
+
+	mu      sync.Mutex
+	scopes  *simplelru.LRU[Kind, ruled]
+	clients *simplelru.LRU[clientKey, provider.Model]
+}
+
+// New makes a Runtime.
+func New(o Options) (*Runtime, error) {
+	if o.Config == nil || o.Tools == nil || o.Rules == nil {
+		return nil, errors.New("make an agent: a configuration, tools and their rules are required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.HTTP == nil {
+		o.HTTP = provider.NewHTTPClient()
+	}
+	if o.Lookup == nil {
+		o.Lookup = func(string) (string, bool) { return "", false }
+	}
+	limits, err := turn.CheckLimits(o.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("make an agent: %w", err)
+	}
+	o.Limits = limits
+	r := &Runtime{opt: o}
+	r.scopes, err = simplelru.NewLRU(maxScopes, func(_ Kind, s ruled) { s.Close() })
+	if err != nil {
+		return nil, fmt.Errorf("make an agent: %w", err)
+	}
+	if r.clients, err = simplelru.NewLRU[clientKey, provider.Model](maxClients, nil); err != nil {
+		return nil, fmt.Errorf("make an agent: %w", err)
+	}
+	return r, nil
+}
+
+// Start begins a run. A request that cannot be served is a *provider.Error with
+// the status to answer. The run keeps the values of ctx and outlives it; its
+// Close must be called.
+func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
+	model, err := r.Model(req.Model, req.Agent)
+	if err != nil {
+		return nil, err
+	}
+	upstream, err := r.client(model)
+	if err != nil {
+		return nil, err
+	}
+	r.known.Do(func() {
+		wait, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		r.opt.Tools.WaitKnown(wait)
+	})
+	scope, err := r.scope(ctx, Kind{
+		Agent: req.Agent, Sender: req.Sender, Provider: model.Provider.Name, Model: model.ID,
+		ContextTokens: model.ContextWindow, Native: model.NativeToolSearch,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if req.Session == "" {
+		req.Session = conversation(&req)
+	}
+	search, err := readSearch(&req, model)
+	if err != nil {
+		return nil, err
+	}
+	session, err := r.session(scope, &req)
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{
+		Origin: call.Origin{Session: req.Session, Run: newID(), Agent: req.Agent, Caller: req.Caller},
+		Tools:  session, Model: model,
+	}
+	if err := session.Begin(ctx, run.Origin); err != nil {
+		return nil, fmt.Errorf("record the run: %w", err)
+	}
+	o := turn.Options{
+		Model: upstream, Request: req.Request, Tools: session, Origin: run.Origin, Limits: r.opt.Limits, Observe: req.Observe,
+	}
+	o.Request.Model = model.ID
+	o.Request.Messages = withListing(req.Messages, session.Front().Listing)
+	if err := search.apply(&o, session); err != nil {
+		return nil, err
+	}
+	if scope.likely {
+		for _, t := range turn.Likely(session.View(), lastWords(req.Messages), turn.MaxLikely) {
+			o.Added = append(o.Added, offered(t))
+		}
+	}
+	if run.Run, err = turn.Start(ctx, o); err != nil {
+		return nil, refuse(http.StatusBadRequest, "tools", err.Error())
+	}
+	return run, nil
+}
+
+// session puts the tools of the request beside the catalog's.
+func (r *Runtime) session(scope ruled, req *Request) (*toolsearch.Session, error) {
+	var defs []client.Def
+	deferred := map[string]bool{}
+	for _, t := range req.Tools {
+		if t.Name != "" {
+			defs = append(defs, client.Def{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Defer: t.Defer})
+			deferred[t.Name] = t.Defer
+		}
+	}
+	tools, err := client.Tools(defs, nil)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "tools", err.Error())
+	}
+	s, err := scope.Session(toolsearch.SessionOptions{
+		Client:   tools,
+		Visible:  func(t *tool.Tool) bool { return req.Params.Choice == provider.ChooseTool(t.Name) },
+		Deferred: func(t *tool.Tool) bool { return deferred[t.Name] },
+		Key:      req.Caller + "\x00" + req.Session,
+	})
+	var taken *turn.CollisionError
+	if errors.As(err, &taken) {
+		return nil, refuse(http.StatusBadRequest, "tools", taken.Error())
+	}
+	return s, err
+}
+
+// Scope is the tools under the rules of an agent and a sender, for calls without
+// a model.
+func (r *Runtime) Scope(ctx context.Context, agent, sender string) (*toolsearch.Scope, error) {
+	s, err := r.scope(ctx, Kind{Agent: agent, Sender: sender})
+	return s.Scope, err
+}
+
+// scope returns the tools under the rules of a kind of run.
+func (r *Runtime) scope(ctx context.Context, k Kind) (ruled, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s, ok := r.scopes.Get(k); ok {
+		return s, nil
+	}
+	rules, err := r.opt.Rules(k)
+	if err != nil {
+		return ruled{}, fmt.Errorf("find the rules of a run: %w", err)
+	}
+	if k.Native {
+		rules.Mode = surface.Off
+	}
+	s, err := r.opt.Tools.Scope(context.WithoutCancel(ctx), rules.ScopeOptions)
+	if err != nil {
+		return ruled{}, fmt.Errorf("plan the tools of a run: %w", err)
+	}
+	for _, w := range s.Warnings() {
+		r.opt.Logger.Warn(w)
+	}
+	out := ruled{s, rules.Likely}
+	r.scopes.Add(k, out)
+	return out, nil
+}
+
+// withListing puts the listing of directory mode behind what the caller's
+// system prompt says.
+func withListing(messages []provider.Message, listing string) []provider.Message {
+	if listing == "" {
+		return messages
+	}
+	n := 0
+	for n < len(messages) && messages[n].Role == provider.System {
+		n++
+	}
+	out := make([]provider.Message, 0, len(messages)+1)
+	out = append(out, messages[:n]...)
+	out = append(out, provider.Message{Role: provider.System, Blocks: []provider.Block{{Kind: provider.Text, Text: listing}}})
+	return append(out, messages[n:]...)
+}
+
+// offered is a tool of the catalog as a model is offered it.
+func offered(t *tool.Tool) provider.Tool {
+	d := surface.Direct(t, surface.WireName(t, surface.ModelNameLimit))
+	return provider.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters}
+}
+
+// lastWords is the text of the last message, if the user wrote it.
+func lastWords(messages []provider.Message) string {
+	if len(messages) == 0 || messages[len(messages)-1].Role != provider.User {
+		return ""
+	}
+	var out []string
+	for _, b := range messages[len(messages)-1].Blocks {
+		if b.Kind == provider.Text {
+			out = append(out, b.Text)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// conversation names the conversation of a client that does not: by who asks,
+// and by the messages up to its first of the user, which every later request
+// repeats.
+func conversation(req *Request) string {
+	h := sha256.New()
+	write := func(parts ...string) {
+		for _, p := range parts {
+			fmt.Fprintf(h, "%d:%s", len(p), p)
+		}
+	}
+	write(req.Caller, req.Agent, req.Model)
+	for _, m := range req.Messages {
+		write(string(m.Role))
+		for _, b := range m.Blocks {
+			write(b.Text, b.Image.Data, b.Image.URL)
+		}
+		if m.Role == provider.User {
+			break
+		}
+	}
+	return "c-" + hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// newID names a run.
+func newID() string { return "r-" + rand.Text() }
+
+// refuse is a refusal in the words of a model API.
+func refuse(status int, param, message string) *provider.Error {
+	return &provider.Error{Status: status, Type: "invalid_request_error", Param: param, Message: message}
+}

@@ -1,0 +1,140 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// fields builds a JSON object member by member, and keeps the first failure.
+type fields struct {
+	out tool.Object
+	err error
+}
+
+// set adds a member with a value that is yet to be marshalled.
+func (f *fields) set(name string, v any) {
+	raw, err := tool.Encode(v)
+	if err != nil && f.err == nil {
+		f.err = fmt.Errorf("write %q: %w", name, err)
+	}
+	f.raw(name, raw)
+}
+
+// raw adds a member whose value is JSON already.
+func (f *fields) raw(name string, v json.RawMessage) {
+	f.out = append(f.out, tool.Member{Name: name, Value: v})
+}
+
+// all adds members as they are.
+func (f *fields) all(o tool.Object) { f.out = append(f.out, o...) }
+
+func (f *fields) json() (json.RawMessage, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.out.MarshalJSON()
+}
+
+// object is a JSON object of one type, as most of this API's are.
+func object(kind string) *fields {
+	f := &fields{}
+	f.set("type", kind)
+	return f
+}
+
+// array joins values that are JSON already.
+func array(items []json.RawMessage) json.RawMessage {
+	size := 2
+	for _, raw := range items {
+		size += len(raw) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, raw := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, raw...)
+	}
+	return append(out, ']')
+}
+
+// readArray splits a JSON array, and says whether it is one.
+func readArray(raw json.RawMessage) ([]json.RawMessage, bool) {
+	if first(raw) != '[' {
+		return nil, false
+	}
+	var items []json.RawMessage
+	return items, json.Unmarshal(raw, &items) == nil
+}
+
+// readString reads a JSON string, and says whether it is one.
+func readString(raw json.RawMessage) (string, bool) {
+	if first(raw) != '"' {
+		return "", false
+	}
+	var s string
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// readInt reads a JSON number that is whole, not negative, and counts no more
+// than any model ever could.
+func readInt(raw json.RawMessage) (int, bool) {
+	const most = 1 << 40
+	var n int64
+	if first(raw) == 'n' || json.Unmarshal(raw, &n) != nil || n < 0 || n > most {
+		return 0, false
+	}
+	return int(n), true
+}
+
+// readBool reads true or false; anything else is false and not ok.
+func readBool(raw json.RawMessage) (value, ok bool) {
+	switch string(bytes.TrimSpace(raw)) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	return false, false
+}
+
+// first returns the byte that tells a JSON value's kind, or 0 for none.
+func first(raw json.RawMessage) byte {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	if len(raw) == 0 {
+		return 0
+	}
+	return raw[0]
+}
+
+// absent tells whether a member is missing or null, which this API takes for the
+// same.
+func absent(raw json.RawMessage) bool {
+	c := first(raw)
+	return c == 0 || c == 'n'
+}
+
+// repeated returns the name of a member that stands twice. Unlike the method of
+// tool.Object it stays cheap for an object with very many members.
+func repeated(o tool.Object) (string, bool) {
+	if len(o) <= 16 {
+		return o.Repeated()
+	}
+	seen := make(map[string]bool, len(o))
+	for _, m := range o {
+		if seen[m.Name] {
+			return m.Name, true
+		}
+		seen[m.Name] = true
+	}
+	return "", false
+}
+
+// kindOf returns an object's type, or "".
+func kindOf(o tool.Object) string {
+	kind, _ := readString(o.Get("type"))
+	return kind
+}
