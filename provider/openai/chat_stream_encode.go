@@ -30,7 +30,7 @@ func newChatEncoder(w io.Writer, head provider.Response, req *provider.Request) 
 		head.ID = newID("chatcmpl-")
 	}
 	e := &chatEncoder{w: w}
-	e.prefix = fmt.Appendf(nil, `data: {"id":%s,"object":"chat.completion.chunk","created":%s,"model":%s,"choices":`,
+	e.prefix = fmt.Appendf(nil, `{"id":%s,"object":"chat.completion.chunk","created":%s,"model":%s,"choices":`,
 		quote(head.ID), unixNow(), quote(head.Model))
 	if req != nil && req.API == provider.Chat {
 		if o, err := tool.ReadObject(req.Fields.Get("stream_options")); err == nil {
@@ -55,12 +55,12 @@ func (e *chatEncoder) write(choices, usage json.RawMessage) error {
 	if usage != nil {
 		out = append(append(out, `,"usage":`...), usage...)
 	}
-	return e.raw(append(out, "}\n\n"...))
+	return e.data(append(out, '}'))
 }
 
-func (e *chatEncoder) raw(b []byte) error {
-	if _, err := e.w.Write(b); err != nil {
-		e.err = fmt.Errorf("write to the stream: %w", err)
+func (e *chatEncoder) data(b []byte) error {
+	if e.err == nil {
+		e.err = writeFrame(e.w, "", b)
 	}
 	return e.err
 }
@@ -189,7 +189,7 @@ func (e *chatEncoder) end() error {
 		return errEnded
 	}
 	e.ended = true
-	return e.raw([]byte("data: [DONE]\n\n"))
+	return e.data([]byte("[DONE]"))
 }
 
 // Fail ends the stream with an error, as OpenAI does: an object "error" in
@@ -202,7 +202,7 @@ func (e *chatEncoder) Fail(err *provider.Error) error {
 		return errEnded
 	}
 	data := object(tool.Member{Name: "error", Value: errorObject(err)})
-	if werr := e.raw(append(append([]byte("data: "), data...), "\n\n"...)); werr != nil {
+	if werr := e.data(data); werr != nil {
 		return werr
 	}
 	return e.end()

@@ -61,13 +61,7 @@ func (e *responsesEncoder) emit(kind string, members ...tool.Member) error {
 	}
 	o := append(tool.Object{{Name: "type", Value: quote(kind)}, {Name: "sequence_number", Value: number(e.seq)}}, members...)
 	e.seq++
-	data := marshal(o)
-	out := make([]byte, 0, len(data)+len(kind)+16)
-	out = append(append(append(out, "event: "...), kind...), "\ndata: "...)
-	out = append(append(out, data...), "\n\n"...)
-	if _, err := e.w.Write(out); err != nil {
-		e.err = fmt.Errorf("write to the stream: %w", err)
-	}
+	e.err = writeFrame(e.w, kind, marshal(o))
 	return e.err
 }
 

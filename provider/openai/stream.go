@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,28 @@ import (
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/tool"
 )
+
+// writeFrame writes one server-sent event in one write; event may be empty.
+// A piece of JSON that is kept as it came may have line breaks between its
+// tokens, which would end the frame's line: they are taken out.
+func writeFrame(w io.Writer, event string, data []byte) error {
+	var out bytes.Buffer
+	out.Grow(len(event) + len(data) + 24)
+	if event != "" {
+		out.WriteString("event: " + event + "\n")
+	}
+	out.WriteString("data: ")
+	if !bytes.ContainsAny(data, "\r\n") {
+		out.Write(data)
+	} else if err := json.Compact(&out, data); err != nil {
+		return fmt.Errorf("write to the stream: %w", err)
+	}
+	out.WriteString("\n\n")
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("write to the stream: %w", err)
+	}
+	return nil
+}
 
 // keepAlive writes a comment, which clients of server-sent events skip.
 func keepAlive(w io.Writer) error {

@@ -547,3 +547,39 @@ func TestChatStreamKeepsUnknownDeltas(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is kept as it came may have line breaks, which end a line of a frame.
+func TestStreamOfPrettyJSON(t *testing.T) {
+	pretty := func(s string) string {
+		var buf bytes.Buffer
+		if err := json.Indent(&buf, []byte(s), "", "\t"); err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(buf.String(), "\n", "\r\n")
+	}
+	var in []string
+	for _, s := range responsesStream {
+		in = append(in, pretty(s))
+	}
+	chat := append(chatFrames(`{"index":0,"delta":{"note":{"a":1},"tool_calls":[{"index":0,"id":"c","x":{"y":1},"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}`), `{"choices":[],"usage":{"prompt_tokens":1,"vendor":[1]}}`)
+	for i, s := range chat {
+		chat[i] = pretty(s)
+	}
+	for f, data := range map[provider.Format][]string{openai.Responses(): in, openai.Chat(): chat} {
+		events, r, err := read(f, data...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again []string
+		for _, frame := range write(t, f, nil, events, r) {
+			again = append(again, string(frame.Data))
+		}
+		_, back, err := read(f, again...)
+		if err != nil {
+			t.Fatalf("%s: %v", f.API(), err)
+		}
+		if !cmp.Equal(back.Calls(), r.Calls()) || len(r.Calls()) != 1 {
+			t.Errorf("%s: calls %+v became %+v", f.API(), r.Calls(), back.Calls())
+		}
+	}
+}
