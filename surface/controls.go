@@ -117,15 +117,37 @@ func Direct(t *tool.Tool, wire string) Definition {
 	}
 }
 
-// Size is the bytes of the definition as a model API would be sent it.
+// Size is the bytes of the definition as a model API would be sent it: an
+// object with name, description and parameters, without spaces between tokens.
 func (d Definition) Size() int {
-	raw, err := tool.Encode(struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}{d.Name, d.Description, d.Parameters})
-	if err != nil { // only a schema that is not JSON; it would be sent as it is
+	head, err := tool.Encode(struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	}{d.Name, d.Description})
+	if err != nil { // strings always marshal
 		return len(d.Name) + len(d.Description) + len(d.Parameters)
 	}
-	return len(raw)
+	if d.Parameters == nil {
+		return len(head) + len(`,"parameters":null`)
+	}
+	return len(head) + len(`,"parameters":`) + compactLen(d.Parameters)
+}
+
+// compactLen is the length of JSON text without the spaces between its tokens.
+// Thousands of schemas are measured at once, so nothing is parsed or copied.
+func compactLen(raw []byte) int {
+	n, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+			n++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\n' || c == '\t' || c == '\r'):
+			continue
+		}
+		n++
+	}
+	return n
 }

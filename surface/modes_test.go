@@ -152,3 +152,25 @@ func TestShows(t *testing.T) {
 		t.Errorf("shows %v %v", v.Shows(direct), v.Shows(hidden))
 	}
 }
+
+// Size is what an encoder writes.
+func TestDefinitionSize(t *testing.T) {
+	for _, d := range []surface.Definition{
+		{},
+		{Name: "a", Description: "b\n\"<&>\u2028", Parameters: json.RawMessage(`{}`)},
+		{Name: "a", Parameters: json.RawMessage(" {\n\t\"a b\" : [ 1 , \"x\\\\\", \"y \\\" z\\\\\\\" \" ] }\r\n")},
+		{Name: "日本", Description: "🙂", Parameters: json.RawMessage(`{"type": "object", "description": "日本 語"}`)},
+	} {
+		raw, err := tool.Encode(struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Parameters  json.RawMessage `json:"parameters"`
+		}{d.Name, d.Description, d.Parameters})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Size(); got != len(raw) {
+			t.Errorf("%+v: size %d, an encoder writes %d: %s", d, got, len(raw), raw)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/toolsearch/toolsearch/surface"
@@ -100,12 +101,11 @@ func (p *Planner) fix(plan *Plan) *Plan {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := p.current.Load(); now != nil {
-		plan = now
+	now := p.current.Load()
+	if now == nil || now.Auto.Fixed { // nil: planning has failed since
+		return cmp.Or(now, plan)
 	}
-	if plan.Auto.Fixed {
-		return plan
-	}
+	plan = now
 	next, decision := *plan, *plan.Auto
 	decision.Fixed = true
 	next.Auto, p.fixed = &decision, &decision

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/internal/eval"
@@ -238,6 +239,33 @@ func lookup(tb testing.TB, dir string) (search, describe float64, tools []*tool.
 		describe += float64(len(raw)) / float64(len(queries))
 	}
 	return search, describe, tools
+}
+
+// BenchmarkAuto plans the largest set in mode auto and in mode tools, and
+// reports how much longer the choice makes it.
+func BenchmarkAuto(b *testing.B) {
+	tools, _, err := jsonl.LoadFile(b.Context(), filepath.Join(toolsets(b), "cat-npm-mcp", "catalog.jsonl"), jsonl.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	pol, _, err := policy.Compile(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	plan := func(mode surface.Mode) time.Duration {
+		start := time.Now()
+		p := turn.NewPlanner(turn.Config{Mode: mode, Policy: pol, Sources: []turn.Source{turn.Fixed(tools)}, Limits: standardLimits})
+		if _, err := p.Refresh(); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(start)
+	}
+	var auto, plain time.Duration
+	for b.Loop() {
+		auto += plan(surface.Auto)
+		plain += plan(surface.Tools)
+	}
+	b.ReportMetric(float64(auto)/float64(plain), "auto/tools")
 }
 
 // The constant behind mode auto is what the sets measure: the figure of the set
