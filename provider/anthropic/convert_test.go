@@ -33,6 +33,8 @@ func ours(role provider.Role, raw string, blocks ...provider.Block) provider.Mes
 	return provider.Message{Role: role, Blocks: blocks, Native: provider.Native{API: provider.Messages, Raw: json.RawMessage(raw)}}
 }
 
+// The suffix of an id that the API refuses is the head of its SHA-256, as sha256sum
+// prints it for "functions.b:0".
 func TestEncodeRequestFromNeutral(t *testing.T) {
 	hot := 1.7
 	image := func(i provider.ImageData) provider.Block { return provider.Block{Kind: provider.Image, Image: i} }
@@ -58,8 +60,8 @@ func TestEncodeRequestFromNeutral(t *testing.T) {
 			say(provider.User, answer("call_1", false, text("one"), text("two")))}},
 			start + `"messages":[{"role":"user","content":[{"type":"text","text":"q"}]},` +
 				`{"role":"assistant","content":[{"type":"tool_use","id":"call_1","name":"a","input":{"x":1.0}},` +
-				`{"type":"tool_use","id":"functions_b_0_ddcaf2da","name":"b","input":{"INVALID_JSON":"{oops"}}]},` +
-				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"functions_b_0_ddcaf2da","content":[{"type":"text","text":"The tool failed and gave no reason."}],"is_error":true},` +
+				`{"type":"tool_use","id":"functions_b_0_b0c2eecb","name":"b","input":{"INVALID_JSON":"{oops"}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"functions_b_0_b0c2eecb","content":[{"type":"text","text":"The tool failed and gave no reason."}],"is_error":true},` +
 				`{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"one"},{"type":"text","text":"two"}]},{"type":"text","text":"wait"}]}]}`},
 
 		{"ours are joined with others, each block in its bytes", provider.Request{Messages: []provider.Message{
