@@ -317,3 +317,40 @@ func TestRunPassesOpaqueBlocks(t *testing.T) {
 		t.Errorf("the conversation was changed: %s", got)
 	}
 }
+
+// What one API wrote of a whole message is passed on only where nothing is left
+// out of it, and of a response only what is the caller's.
+func TestRunDoesNotLeakCallsInNativeBytes(t *testing.T) {
+	native := func(raw string) provider.Native {
+		return provider.Native{API: provider.Responses, Raw: json.RawMessage(raw)}
+	}
+	search := calls("c1", "tool_search", `{"query":"a"}`)
+	first := func(_ context.Context, r *provider.Request, _ func(provider.Event) error) (*provider.Response, error) {
+		return &provider.Response{ID: "r1", Model: "m1", Stop: provider.StopCalls, Output: []provider.Message{
+			{Role: provider.Assistant, Blocks: []provider.Block{text("One. ")}, Native: native(`"whole"`)},
+			{Role: provider.Assistant, Blocks: []provider.Block{text("Two. "), search}, Native: native(`"with tool_search"`)},
+			{Role: provider.Assistant, Blocks: []provider.Block{search}, Native: native(`"tool_search alone"`)},
+		}}, nil
+	}
+	last := func(_ context.Context, r *provider.Request, _ func(provider.Event) error) (*provider.Response, error) {
+		resp, err := says(text("Three."))(context.Background(), r, nil)
+		resp.ID, resp.Model, resp.API = "r2", "m2", provider.Responses
+		for _, name := range []string{"created_at", "tools", "tool_choice", "instructions", "metadata"} {
+			resp.Fields = append(resp.Fields, tool.Member{Name: name, Value: json.RawMessage(`1`)})
+		}
+		return resp, err
+	}
+	step := next(t, start(t, turn.Options{Model: scripted(first, last), Tools: box(t, surface.Tools, echoing("a"))}), turn.Input{})
+	want := &provider.Response{
+		ID: "r2", Model: "m2", API: provider.Responses, Stop: provider.StopEnd, Usage: provider.Usage{Input: 10, Output: 1},
+		Fields: tool.Object{{Name: "created_at", Value: json.RawMessage(`1`)}, {Name: "metadata", Value: json.RawMessage(`1`)}},
+		Output: []provider.Message{
+			{Role: provider.Assistant, Blocks: []provider.Block{text("One. ")}, Native: native(`"whole"`)},
+			{Role: provider.Assistant, Blocks: []provider.Block{text("Two. ")}},
+			{Role: provider.Assistant, Blocks: []provider.Block{text("Three.")}},
+		},
+	}
+	if diff := cmp.Diff(want, step.Response, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
