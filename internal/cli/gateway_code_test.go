@@ -7,7 +7,9 @@ package cli_test
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -98,21 +100,73 @@ return {id: hits[0].id, type: d.parameters.type, city: result.details.city};`)
 }
 
 func TestCodeVerb(t *testing.T) {
-	g := codeGateway(t, "true") // for its configuration and home
+	g := codeGateway(t, "{codeMaxResultBytes: 4194304}") // for its configuration and home
+	stdin := ""
 	run := func(args ...string) (string, error) {
 		cmd := exec.Command(g.cmd.Path, append([]string{"code", "--config", g.cmd.Args[3]}, args...)...)
-		cmd.Env, cmd.Dir = g.cmd.Env, g.cmd.Dir
+		cmd.Env, cmd.Dir, cmd.Stdin = g.cmd.Env, g.cmd.Dir, strings.NewReader(stdin)
 		out, err := cmd.Output()
 		return strings.TrimSpace(string(out)), err
 	}
-	if out, err := run("-e", "return [1, 'a']", "--json"); err != nil || !strings.Contains(out, `"value":[1,"a"]`) {
+	var a codeAnswer
+	out, err := run("-e", `console.log("line"); await openclaw.tools.call("mcp:weather:echo", {}); return [1, "a"]`, "--json")
+	if err != nil || json.Unmarshal([]byte(out), &a) != nil || !a.OK || string(a.Value) != `[1,"a"]` || len(a.Logs) != 1 || a.Logs[0] != "line" ||
+		a.Telemetry.CatalogSize < 2 || a.Telemetry.CallCount != 1 {
 		t.Errorf("got %s, %v", out, err)
 	}
-	_, err := run("-e", "throw new Error('no')")
+	// A file and stdin are bodies too; the value is all there is on stdout.
+	body := filepath.Join(t.TempDir(), "body.js")
+	if err := os.WriteFile(body, []byte("console.log('line');\nreturn 'from a file'"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(body); err != nil || out != `"from a file"` {
+		t.Errorf("a file gave %s, %v", out, err)
+	}
+	stdin = "return 'from stdin'"
+	if out, err := run("-"); err != nil || out != `"from stdin"` {
+		t.Errorf("stdin gave %s, %v", out, err)
+	}
+	// The largest value that the configuration can allow arrives whole.
+	if out, err := run("-e", `return "x".repeat(3e6)`, "--json"); err != nil || json.Unmarshal([]byte(out), &a) != nil || len(a.Value) != 3_000_002 {
+		t.Errorf("a value of 3 MB arrived with %d bytes, %v", len(a.Value), err)
+	}
+	_, err = run("-e", "throw new Error('no')")
 	if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 1 || !strings.Contains(string(e.Stderr), "no") {
 		t.Errorf("a thrown error gave %v, want exit code 1", err)
 	}
 	if _, err := run(); err == nil || err.(*exec.ExitError).ExitCode() != 2 {
 		t.Errorf("no body gave %v, want exit code 2", err)
+	}
+}
+
+// Doctor lists how code mode's children are confined.
+func TestDoctorLayers(t *testing.T) {
+	g := codeGateway(t, "true")
+	cmd := exec.Command(g.cmd.Path, "doctor", "--json", "--config", g.cmd.Args[3])
+	cmd.Env, cmd.Dir = g.cmd.Env, g.cmd.Dir
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var checks []struct{ Name, Detail string }
+	if err := json.Unmarshal(out, &checks); err != nil {
+		t.Fatal(err)
+	}
+	state := make(map[string]string)
+	for _, c := range checks {
+		state[c.Name] = c.Detail
+	}
+	if !strings.HasPrefix(state["code mode"], "runs quickjs") {
+		t.Errorf("code mode: %q", state["code mode"])
+	}
+	for _, layer := range []string{"process", "limits", "no-new-privileges", "seccomp", "self-test"} {
+		if s := state["code mode layer "+layer]; !strings.HasPrefix(s, "on") {
+			t.Errorf("layer %s: %q", layer, s)
+		}
+	}
+	for _, layer := range []string{"user", "landlock", "no-files"} { // told of, on or not
+		if state["code mode layer "+layer] == "" {
+			t.Errorf("nothing is said of layer %s", layer)
+		}
 	}
 }
