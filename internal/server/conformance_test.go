@@ -75,16 +75,9 @@ func serveHTTP(t *testing.T, mode surface.Mode) string {
 			t.Error(err)
 		}
 	})
-	srv := server.NewMCP(server.Options{Surface: set.Surface(), Version: "1"}).Server()
-	get := func(*http.Request) *sdk.Server { return srv }
-	stateful := sdk.NewStreamableHTTPHandler(get, nil)
-	stateless := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true})
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("MCP-Protocol-Version") >= "2026-07-28" && r.Header.Get("Mcp-Session-Id") == "" {
-			stateless.ServeHTTP(w, r)
-			return
-		}
-		stateful.ServeHTTP(w, r)
+	srv := server.NewMCP(server.Options{Surface: set.Surface(), Version: "1"})
+	h := httptest.NewServer(server.NewHTTP(server.HTTPOptions{
+		Server: func(*http.Request) *server.MCP { return srv }, User: func(*http.Request) string { return "" }, MaxBody: 4 << 20,
 	}))
 	t.Cleanup(h.Close)
 	return h.URL
