@@ -74,9 +74,11 @@ type Error struct {
 	RetryAfter time.Duration // what the API asked to wait; 0 when it said nothing
 }
 
-// Error returns the status and the message.
+// Error returns the status and the message; of an error of ours, the message.
 func (e *Error) Error() string {
 	switch {
+	case e.Body == nil && e.Status != 0 && e.Message != "":
+		return e.Message
 	case e.Status == 0:
 		return fmt.Sprintf("the model API reported an error: %s", e.Message)
 	case e.Message == "":

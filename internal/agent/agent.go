@@ -142,11 +142,7 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.known.Do(func() {
-		wait, stop := context.WithTimeout(ctx, patience)
-		defer stop()
-		r.opt.Tools.WaitKnown(wait)
-	})
+	r.await(ctx)
 	scope, err := r.scope(ctx, Kind{
 		Agent: req.Agent, Sender: req.Sender, Provider: model.Provider.Name, Model: model.ID,
 		ContextTokens: model.ContextWindow, Native: model.NativeToolSearch,

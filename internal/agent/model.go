@@ -99,11 +99,28 @@ func (r *Runtime) Model(ref, agent string) (Model, error) {
 	case 1:
 		return fits[0], nil
 	case 0:
-		e := refuse(http.StatusNotFound, "model", fmt.Sprintf("no model is called %q; GET /v1/models lists those there are", shown))
+		e := refuse(http.StatusNotFound, "model", fmt.Sprintf("no model is called %q; there is %s", shown, r.someModels()))
 		e.Code = "model_not_found"
 		return Model{}, e
 	}
 	return Model{}, refuse(http.StatusBadRequest, "model", fmt.Sprintf("several providers have a model %q; name it as %s or %s", shown, fits[0].Ref(), fits[1].Ref()))
+}
+
+// someModels lists the first models, for an error.
+func (r *Runtime) someModels() string {
+	const most = 10
+	var names []string
+	for i, m := range r.Models() {
+		if i == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, m.Ref())
+	}
+	if len(names) == 0 {
+		return "none in the list of any of models.providers"
+	}
+	return strings.Join(names, ", ")
 }
 
 // modelOf finds a model of a provider by its id. A provider without a list has

@@ -151,7 +151,7 @@ func (c *chat) say(ctx context.Context, message string) error {
 		Agent:   c.app.agent, Session: c.session, Observe: c.observe,
 	})
 	if err != nil {
-		return unavailable(err)
+		return err
 	}
 	defer run.Close()
 	step, err := run.Next(ctx, turn.Input{}, c.show)
@@ -159,7 +159,7 @@ func (c *chat) say(ctx context.Context, message string) error {
 		fmt.Fprintln(c.app.std.out)
 	}
 	if err != nil {
-		return unavailable(err)
+		return unavailable(ctx, err)
 	}
 	if c.session != "" {
 		if err := c.keep(ctx, run); err != nil {
@@ -256,11 +256,12 @@ func (c *chat) keep(ctx context.Context, run *agent.Run) error {
 	return c.set.store.PutConversation(ctx, store.Conversation{Session: c.session, API: string(run.Model.API), Body: c.set.redactor.JSON(body)})
 }
 
-// unavailable marks the failure of a model API as one of a source.
-func unavailable(err error) error {
+// unavailable marks the failure of a model API as one of a source, unless the
+// API says that the request is wrong.
+func unavailable(ctx context.Context, err error) error {
 	var refused *provider.Error
-	if errors.As(err, &refused) && (refused.Status == 0 || refused.Status == 429 || refused.Status >= 500) {
-		return &tool.Error{Code: tool.CodeUnavailable, Reason: err.Error(), Next: "Try again later, or use another --model.", Err: err}
+	if ctx.Err() != nil || errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 && refused.Status != 429 {
+		return err
 	}
-	return err
+	return &tool.Error{Code: tool.CodeUnavailable, Reason: err.Error(), Next: "Try again later, or use another --model.", Err: err}
 }

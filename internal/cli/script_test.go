@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolsearch/toolsearch/internal/mcptest"
+	"github.com/toolsearch/toolsearch/provider/mock"
 )
 
 // TestScripts runs the command lines of testdata/*.txt.
@@ -29,6 +30,16 @@ func TestScripts(t *testing.T) {
 				toolDef("weird", "Something odd"),
 				toolDef("refuse", "Always refuses"),
 			}})
+			model, stop, err := mock.New(mock.Agent()).Listen("127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Defer(func() {
+				if err := stop(); err != nil {
+					t.Errorf("stop the mock of a model API: %v", err)
+				}
+			})
+			e.Vars = append(e.Vars, "MODEL="+model)
 			e.Vars = append(e.Vars, "LARGE="+strings.TrimPrefix(serverConfig(t, "large", manyTools(60)), `"large":`))
 			config := "// a comment\n{\n  tools: { toolSearch: { mode: \"tools\" } },\n  mcp: { servers: {" + server + "} },\n}\n"
 			return os.WriteFile(filepath.Join(e.WorkDir, "toolsearch.json5"), []byte(config), 0o600)
