@@ -231,6 +231,11 @@ func (d *streamDecoder) blockStop(index int) ([]provider.Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.typed && b.Kind == provider.ToolCall { // the bytes hold an object whatever the model wrote
+		if b.Call.Args, err = argsOf(p.input.String()); err != nil {
+			return nil, err
+		}
+	}
 	d.done = append(d.done, b)
 	if b.Kind == provider.Text {
 		return nil, nil
