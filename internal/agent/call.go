@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// ToolCall is one call of one tool, without a model.
+type ToolCall struct {
+	Caller, Agent, Sender string
+	Session               string // may be ""
+	Ref                   string // id or unique name
+	Args                  json.RawMessage
+}
+
+// CallTool runs one tool under the rules of the caller's agent. The error is a
+// *tool.Error, unless the rules themselves cannot be made. A tool that is not
+// allowed is answered in the words of one that does not exist.
+func (r *Runtime) CallTool(ctx context.Context, c ToolCall) (*tool.Tool, *tool.Result, error) {
+	r.await(ctx)
+	scope, err := r.scope(ctx, Kind{Agent: c.Agent, Sender: c.Sender})
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := scope.Resolve(ctx, c.Ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := scope.Call(ctx, call.Request{
+		Target: t, Args: c.Args,
+		Origin: call.Origin{Session: c.Session, Run: newID(), Agent: c.Agent, Caller: c.Caller},
+	})
+	return t, res, err
+}
+
+// await waits a moment for servers of which nothing is known yet, once.
+func (r *Runtime) await(ctx context.Context) {
+	r.known.Do(func() {
+		wait, stop := context.WithTimeout(ctx, patience)
+		defer stop()
+		r.opt.Tools.WaitKnown(wait)
+	})
+}
