@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/toolsearch/toolsearch/source/client"
@@ -39,6 +41,7 @@ type Activity struct {
 	// The rest is of CallEnded.
 	Duration time.Duration
 	Outcome  Outcome
+	Err      error // what the model was told of, and its cause, for logs; nil where the tool itself reports a failure
 }
 
 func (r *Run) observe(a Activity) {
@@ -61,6 +64,7 @@ func (r *Run) perform(rd *round, c *running) {
 		c.answer.Content = append(c.answer.Content, textBlock(repeatedNote))
 	}
 	a.Kind, a.Duration, a.Outcome = CallEnded, time.Since(began), Succeeded
+	a.Err = c.err
 	switch {
 	case r.ctx.Err() != nil:
 		a.Outcome = Cancelled
@@ -71,7 +75,19 @@ func (r *Run) perform(rd *round, c *running) {
 	rd.finish(c)
 }
 
+// resolve finds the answer to a call. A panic on the way ends the call, and not
+// the program with every other run.
 func (r *Run) resolve(rd *round, c *running) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.fail(&tool.Error{
+				Code:   tool.CodeFailed,
+				Reason: tool.Clean(c.call.Name, 200) + " failed: it panicked",
+				Next:   "Side effects may have happened: check before you repeat it.",
+				Err:    fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
+			})
+		}
+	}()
 	if c.before.own && c.before.count >= maxFailures-1 {
 		c.fail(refusedRepeat(c.call.Name))
 		return
@@ -113,7 +129,7 @@ func (r *Run) resolve(rd *round, c *running) {
 
 // fail makes an error the answer.
 func (c *running) fail(err error) {
-	c.answer = answerOf(surface.Failure(err))
+	c.answer, c.err = answerOf(surface.Failure(err)), err
 	c.code, c.own = tool.CodeOf(err), true
 	if errors.Is(err, context.Canceled) {
 		c.code = tool.CodeCancelled

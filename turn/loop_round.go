@@ -54,6 +54,7 @@ type running struct {
 	// What became of it. Written before done, and read after.
 	answer provider.Answer
 	code   tool.Code // why it failed
+	err    error     // likewise, for logs
 	own    bool      // it failed without having reached a tool
 	emit   []provider.Block
 	add    []provider.Tool

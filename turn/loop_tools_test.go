@@ -298,3 +298,18 @@ func TestErrorsEndTheRun(t *testing.T) {
 		t.Error("a run without a model was started")
 	}
 }
+
+// Code that panics fails its call, and nothing else.
+func TestPanicsFailTheCall(t *testing.T) {
+	local := turn.Local{Tool: provider.Tool{Name: "broken"}, Call: func(context.Context, provider.Call) (turn.LocalAnswer, error) { panic("secret") }}
+	var ended turn.Activity
+	model := scripted(says(calls("c1", "broken", `{}`)), says(text("Done.")))
+	next(t, start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, echoing("x")), Local: []turn.Local{local}, Observe: func(a turn.Activity) { ended = a }}), turn.Input{})
+	got := lastAnswers(t, model.request(t, 1))[0]
+	if !strings.Contains(got, "it panicked") || strings.Contains(got, "secret") || !strings.HasSuffix(got, "(error)") {
+		t.Errorf("the model got %q", got)
+	}
+	if cause := errors.Unwrap(ended.Err); ended.Outcome != turn.Failed || cause == nil || !strings.Contains(cause.Error(), "secret") {
+		t.Errorf("whoever watches got %+v", ended)
+	}
+}
