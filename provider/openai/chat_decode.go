@@ -71,7 +71,7 @@ func decodeTools(raw json.RawMessage, one func(json.RawMessage, string) ([]provi
 }
 
 func decodeChatTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.Error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return nil, refuse(at, "a tool must be an object")
 	}
@@ -83,7 +83,7 @@ func decodeChatTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.
 		t.Hosted = kind
 		return []provider.Tool{t}, nil
 	}
-	inner, err := tool.ReadObject(o.Get("function"))
+	inner, err := readObject(o.Get("function"))
 	if err != nil {
 		return nil, refuse(at+".function", "a tool of type function must have the object function")
 	}
@@ -112,7 +112,7 @@ func readFunction(t *provider.Tool, f *fields) {
 	t.Name = f.text("name")
 	t.Description = f.text("description")
 	if p := f.o.Get("parameters"); !absent(p) {
-		if _, err := tool.ReadObject(p); err != nil && f.err == nil {
+		if p[0] != '{' && f.err == nil {
 			f.err = refuse("parameters", "the field parameters must be a JSON Schema object")
 		}
 		t.Parameters = p
@@ -127,7 +127,7 @@ func readFunction(t *provider.Tool, f *fields) {
 
 // decodeChatMessage reads one message of a request.
 func decodeChatMessage(raw json.RawMessage, at string) (provider.Message, error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return provider.Message{}, refuse(at, "a message must be an object")
 	}
@@ -184,7 +184,7 @@ func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
 	}
 	out := make([]provider.Block, 0, len(parts))
 	for _, part := range parts {
-		o, err := tool.ReadObject(part)
+		o, err := readObject(part)
 		if err != nil {
 			return nil, false
 		}
@@ -195,7 +195,7 @@ func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
 		case "refusal":
 			b.Kind, b.Text = provider.Text, textOf(o, "refusal")
 		case "image_url":
-			if img, err := tool.ReadObject(o.Get("image_url")); err == nil {
+			if img, err := readObject(o.Get("image_url")); err == nil {
 				b.Kind, b.Image = provider.Image, readImageURL(textOf(img, "url"))
 			}
 		}
@@ -278,11 +278,11 @@ func assistantBlocks(o tool.Object) ([]provider.Block, bool) {
 // chatCall reads one tool call; its id is made up where there is none.
 func chatCall(raw json.RawMessage) (provider.Block, bool) {
 	b := provider.Block{Kind: provider.Opaque, Native: provider.Native{API: provider.Chat, Raw: raw}}
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return b, false
 	}
-	fn, err := tool.ReadObject(o.Get("function"))
+	fn, err := readObject(o.Get("function"))
 	if err != nil {
 		kind := textOf(o, "type")
 		return b, kind != "" && kind != "function" // a custom tool's call
@@ -318,11 +318,11 @@ func mendChatMessage(o tool.Object, blocks []provider.Block) (mended tool.Object
 // mendChatCall returns the call with an id, a type and readable arguments, or
 // nil when it has them.
 func mendChatCall(raw json.RawMessage, c provider.Call) json.RawMessage {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return nil
 	}
-	fn, err := tool.ReadObject(o.Get("function"))
+	fn, err := readObject(o.Get("function"))
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -63,10 +64,10 @@ func encodeChatTool(t provider.Tool) json.RawMessage {
 
 // undefer drops defer_loading from a function that its caller took it off.
 func undefer(raw json.RawMessage, deferred bool) json.RawMessage {
-	if deferred {
+	if deferred || !bytes.Contains(raw, []byte(`"defer_loading"`)) {
 		return raw
 	}
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil || string(o.Get("defer_loading")) != "true" {
 		return raw
 	}
@@ -283,7 +284,7 @@ func encodeAssistant(blocks []provider.Block) tool.Object {
 // chatMembers tells what a native block of an assistant is: members of the
 // message (thoughts, a refusal), one of its calls, or a part of its content.
 func chatMembers(raw json.RawMessage) (members tool.Object, isCall bool) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil || len(o) == 0 {
 		return nil, false
 	}

@@ -35,7 +35,7 @@ func readAnswer(api provider.API, body []byte) (tool.Object, error) {
 	if !json.Valid(body) {
 		return nil, errors.New("read the model's answer: it is not valid JSON")
 	}
-	o, err := tool.ReadObject(body)
+	o, err := readObject(body)
 	if err != nil {
 		return nil, fmt.Errorf("read the model's answer: %w", err)
 	}
@@ -56,7 +56,7 @@ func readChoice(o tool.Object) (choice, error) {
 	if !ok || len(items) == 0 {
 		return choice{}, errors.New("read the model's answer: it has no choices")
 	}
-	first, err := tool.ReadObject(items[0])
+	first, err := readObject(items[0])
 	if err != nil {
 		return choice{}, fmt.Errorf("read the model's answer: choices[0]: %w", err)
 	}
@@ -65,7 +65,7 @@ func readChoice(o tool.Object) (choice, error) {
 
 // readChatOutput reads the message of a response, and mends it.
 func readChatOutput(raw json.RawMessage, finish string) (choice, error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return choice{}, fmt.Errorf("read the model's answer: its message: %w", err)
 	}
@@ -175,7 +175,7 @@ func encodeChoices(r *provider.Response, came tool.Object) (json.RawMessage, err
 	items, _ := list(came.Get("choices"))
 	var first tool.Object
 	if len(items) > 0 && len(r.Output) == 1 {
-		first, _ = tool.ReadObject(items[0])
+		first, _ = readObject(items[0])
 		same := bytes.Equal(first.Get("message"), r.Output[0].For(provider.Chat))
 		if same && readFinish(textOf(first, "finish_reason"), r.Output[0].Blocks) == r.Stop &&
 			finishReason(r.Stop) == textOf(first, "finish_reason") {

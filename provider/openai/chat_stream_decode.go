@@ -98,6 +98,19 @@ func (d *chatDecoder) Frame(f provider.Frame) ([]provider.Event, error) {
 	return events, err
 }
 
+// chatChunk is what is read of a chunk.
+type chatChunk struct {
+	ID      string
+	Model   string
+	Choices []struct {
+		Index  int
+		Delta  json.RawMessage
+		Finish *string `json:"finish_reason"`
+	}
+	Usage json.RawMessage
+	Error json.RawMessage
+}
+
 func (d *chatDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 	data := bytes.TrimSpace(f.Data)
 	switch {
@@ -106,42 +119,18 @@ func (d *chatDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 	case string(data) == "[DONE]":
 		d.done = true
 		return d.settle(), nil
-	}
-	var c struct {
-		ID      string
-		Model   string
-		Choices []struct {
-			Index  int
-			Delta  json.RawMessage
-			Finish *string `json:"finish_reason"`
-		}
-		Usage json.RawMessage
-		Error json.RawMessage
-	}
-	if f.Event == "error" {
+	case f.Event == "error":
 		return nil, streamError(provider.Chat, data)
 	}
+	var c chatChunk
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, errFrame(err)
 	}
 	if !absent(c.Error) {
 		return nil, streamError(provider.Chat, data)
 	}
-	if d.head == nil {
-		o, err := tool.ReadObject(data)
-		if err != nil {
-			return nil, errFrame(err)
-		}
-		d.head = without(o, "id", "model", "object", "choices", "usage")
-	}
-	if d.id == "" {
-		d.id = c.ID
-	}
-	if d.model == "" {
-		d.model = c.Model
-	}
-	if !absent(c.Usage) {
-		d.usage = c.Usage
+	if err := d.about(c, data); err != nil {
+		return nil, err
 	}
 	var out []provider.Event
 	for _, ch := range c.Choices {
@@ -161,6 +150,28 @@ func (d *chatDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 	return out, nil
 }
 
+// about keeps what a chunk says of the whole answer: the first id and model,
+// and the last usage.
+func (d *chatDecoder) about(c chatChunk, data []byte) error {
+	if d.head == nil {
+		o, err := readObject(data)
+		if err != nil {
+			return errFrame(err)
+		}
+		d.head = without(o, "id", "model", "object", "choices", "usage")
+	}
+	if d.id == "" {
+		d.id = c.ID
+	}
+	if d.model == "" {
+		d.model = c.Model
+	}
+	if !absent(c.Usage) {
+		d.usage = c.Usage
+	}
+	return nil
+}
+
 // grow counts what is kept.
 func (d *chatDecoder) grow(n int) error {
 	if d.size += n; d.size > maxStream {
@@ -173,7 +184,7 @@ func (d *chatDecoder) delta(raw json.RawMessage) ([]provider.Event, error) {
 	if absent(raw) {
 		return nil, nil
 	}
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return nil, errFrame(err)
 	}
@@ -276,7 +287,7 @@ type chatCallDelta struct {
 }
 
 func readCallDelta(raw json.RawMessage) (chatCallDelta, error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return chatCallDelta{}, err
 	}
@@ -287,9 +298,9 @@ func readCallDelta(raw json.RawMessage) (chatCallDelta, error) {
 	}
 	c.id = textOf(o, "id")
 	c.rest = without(o, "index", "id", "type", "function", "custom")
-	if fn, err := tool.ReadObject(o.Get("function")); err == nil {
+	if fn, err := readObject(o.Get("function")); err == nil {
 		c.name, c.args = textOf(fn, "name"), fn.Get("arguments")
-	} else if custom, err := tool.ReadObject(o.Get("custom")); err == nil {
+	} else if custom, err := readObject(o.Get("custom")); err == nil {
 		c.name, c.args = textOf(custom, "name"), custom.Get("input")
 		c.custom = without(custom, "input")
 	}

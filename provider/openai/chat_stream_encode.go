@@ -33,7 +33,7 @@ func newChatEncoder(w io.Writer, head provider.Response, req *provider.Request) 
 	e.prefix = fmt.Appendf(nil, `{"id":%s,"object":"chat.completion.chunk","created":%s,"model":%s,"choices":`,
 		quote(head.ID), unixNow(), quote(head.Model))
 	if req != nil && req.API == provider.Chat {
-		if o, err := tool.ReadObject(req.Fields.Get("stream_options")); err == nil {
+		if o, err := readObject(req.Fields.Get("stream_options")); err == nil {
 			e.usage = string(o.Get("include_usage")) == "true"
 		}
 	}
@@ -71,12 +71,9 @@ func (e *chatEncoder) delta(o tool.Object, finish json.RawMessage) error {
 		e.role = true
 		o = append(tool.Object{{Name: "role", Value: quote("assistant")}}, o...)
 	}
-	choice := object(
-		tool.Member{Name: "index", Value: json.RawMessage("0")},
-		tool.Member{Name: "delta", Value: marshal(o)},
-		tool.Member{Name: "logprobs", Value: json.RawMessage(null)},
-		tool.Member{Name: "finish_reason", Value: finish})
-	return e.write(array([]json.RawMessage{choice}), nil)
+	choice := append([]byte(`[{"index":0,"delta":`), marshal(o)...)
+	choice = append(append(choice, `,"logprobs":null,"finish_reason":`...), finish...)
+	return e.write(append(choice, "}]"...), nil)
 }
 
 // Event writes the chunks of one event.
@@ -114,7 +111,7 @@ func (e *chatEncoder) block(b provider.Block) error {
 		if raw == nil || !e.written.first(b) {
 			return nil
 		}
-		o, err := tool.ReadObject(raw)
+		o, err := readObject(raw)
 		if err != nil {
 			return nil // no delta, and nothing that a client could read
 		}
@@ -131,7 +128,7 @@ func (e *chatEncoder) block(b provider.Block) error {
 
 // call writes a call in two fragments: its id and name, then its arguments.
 func (e *chatEncoder) call(raw json.RawMessage) error {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return fmt.Errorf("write a call to the stream: %w", err)
 	}
@@ -141,7 +138,7 @@ func (e *chatEncoder) call(raw json.RawMessage) error {
 	if textOf(o, "type") == "custom" {
 		kind, member = "custom", "input"
 	}
-	inner, err := tool.ReadObject(o.Get(kind))
+	inner, err := readObject(o.Get(kind))
 	if err != nil {
 		return fmt.Errorf("write a call to the stream: %w", err)
 	}

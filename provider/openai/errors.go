@@ -20,7 +20,7 @@ func spoken(a provider.API) bool { return a == provider.Chat || a == provider.Re
 // from OpenAI's API goes out as it came.
 func encodeError(e *provider.Error) []byte {
 	if spoken(e.API) && len(e.Body) > 0 && json.Valid(e.Body) {
-		if o, err := tool.ReadObject(e.Body); err == nil && !absent(o.Get("error")) {
+		if o, err := readObject(e.Body); err == nil && !absent(o.Get("error")) {
 			return e.Body
 		}
 	}
@@ -70,7 +70,7 @@ func decodeError(api provider.API, status int, body []byte) *provider.Error {
 	if items, ok := list(raw); ok && len(items) > 0 {
 		raw = items[0]
 	}
-	if !readError(e, raw) {
+	if !json.Valid(body) || !readError(e, raw) {
 		e.Message, _ = tool.CutChars(strings.TrimSpace(strings.ToValidUTF8(string(e.Body), "�")), tool.MaxErrorText)
 	}
 	return e
@@ -78,7 +78,7 @@ func decodeError(api provider.API, status int, body []byte) *provider.Error {
 
 // readError fills e from an error object or from an object that holds one.
 func readError(e *provider.Error, raw json.RawMessage) bool {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func readError(e *provider.Error, raw json.RawMessage) bool {
 			e.Message = s
 			return true
 		}
-		if o, err = tool.ReadObject(inner); err != nil {
+		if o, err = readObject(inner); err != nil {
 			return false
 		}
 	}
@@ -108,7 +108,7 @@ func readError(e *provider.Error, raw json.RawMessage) bool {
 // streamError is an error that came inside a stream.
 func streamError(api provider.API, raw json.RawMessage) *provider.Error {
 	e := &provider.Error{API: api, Body: bytes.Clone(raw[:min(len(raw), maxErrorBody)])}
-	if !readError(e, raw) || e.Message == "" {
+	if !json.Valid(raw) || !readError(e, raw) || e.Message == "" {
 		e.Message, _ = tool.CutChars(strings.ToValidUTF8(string(e.Body), "�"), tool.MaxErrorText)
 	}
 	if e.Message == "" {

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/toolsearch/toolsearch/provider"
@@ -49,11 +50,19 @@ func newID(prefix string) string {
 
 // quote writes a JSON string.
 func quote(s string) json.RawMessage {
+	return appendQuoted(make([]byte, 0, len(s)+2), s)
+}
+
+// appendQuoted is quote into a buffer. Most strings need no escapes.
+func appendQuoted(dst []byte, s string) []byte {
+	if isPlain(s) && !strings.ContainsAny(s, "\u2028\u2029") { // those two are escaped
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	out, err := tool.Encode(s)
 	if err != nil { // not for a string; and an empty one is valid JSON
-		return json.RawMessage(`""`)
+		return append(dst, `""`...)
 	}
-	return out
+	return append(dst, out...)
 }
 
 // text reads a JSON string; ok is false for anything else.
@@ -62,21 +71,21 @@ func text(raw json.RawMessage) (s string, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	if inner := raw[1 : len(raw)-1]; raw[len(raw)-1] == '"' && isPlain(inner) {
-		return string(inner), true
+	if inner := string(raw[1 : len(raw)-1]); raw[len(raw)-1] == '"' && isPlain(inner) {
+		return inner, true
 	}
 	return s, json.Unmarshal(raw, &s) == nil
 }
 
 // isPlain says whether the inside of a JSON string stands for itself, which
 // most pieces of a stream do.
-func isPlain(b []byte) bool {
-	for _, c := range b {
-		if c < 0x20 || c == '"' || c == '\\' {
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
 			return false
 		}
 	}
-	return utf8.Valid(b)
+	return utf8.ValidString(s)
 }
 
 // textOf reads a member that is a string, and "" for anything else.
@@ -91,18 +100,13 @@ func absent(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == null
 }
 
-// list reads a JSON array; ok is false for anything else.
-func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || raw[0] != '[' {
-		return nil, false
-	}
-	return items, json.Unmarshal(raw, &items) == nil
-}
-
 // array joins values, each of them valid JSON.
 func array(items []json.RawMessage) json.RawMessage {
-	out := []byte{'['}
+	size := 2
+	for _, item := range items {
+		size += len(item) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
 	for i, item := range items {
 		if i > 0 {
 			out = append(out, ',')
@@ -125,11 +129,18 @@ func object(members ...tool.Member) json.RawMessage {
 
 // marshal writes an object whose values are valid JSON.
 func marshal(o tool.Object) json.RawMessage {
-	out, err := o.MarshalJSON()
-	if err != nil { // only a name that does not encode, and every string does
-		return json.RawMessage(`{}`)
+	size := 2
+	for _, m := range o {
+		size += len(m.Name) + len(m.Value) + 4
 	}
-	return out
+	out := append(make([]byte, 0, size), '{')
+	for i, m := range o {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(appendQuoted(out, m.Name), ':'), m.Value...)
+	}
+	return append(out, '}')
 }
 
 // optional is a JSON string, or nil when s is empty, for object.

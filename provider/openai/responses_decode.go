@@ -89,7 +89,7 @@ func stringMessage(role provider.Role, raw json.RawMessage, s string) provider.M
 // decodeResponsesTool reads a function, the tools of a namespace, or one of the
 // API's own.
 func decodeResponsesTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.Error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return nil, refuse(at, "a tool must be an object")
 	}
@@ -132,7 +132,7 @@ func decodeNamespace(o tool.Object, whole provider.Tool, at string) ([]provider.
 	var out []provider.Tool
 	for i, item := range items {
 		inner := fmt.Sprintf("%s.tools[%d]", at, i)
-		if one, err := tool.ReadObject(item); err == nil && textOf(one, "type") == "namespace" {
+		if one, err := readObject(item); err == nil && textOf(one, "type") == "namespace" {
 			return nil, refuse(inner+".type", "a namespace cannot stand in a namespace")
 		}
 		tools, err := decodeResponsesTool(item, inner)
@@ -149,7 +149,7 @@ func decodeNamespace(o tool.Object, whole provider.Tool, at string) ([]provider.
 
 // decodeItem reads one item of an input or of an output.
 func decodeItem(raw json.RawMessage, at string) (provider.Message, error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return provider.Message{}, refuse(at, "an item must be an object")
 	}
@@ -226,7 +226,7 @@ func responsesContent(raw json.RawMessage) ([]provider.Block, bool) {
 	}
 	out := make([]provider.Block, 0, len(parts))
 	for _, part := range parts {
-		o, err := tool.ReadObject(part)
+		o, err := readObject(part)
 		if err != nil {
 			return nil, false
 		}
@@ -253,7 +253,7 @@ func reasoningText(o tool.Object) string {
 		parts, _ := list(o.Get(name))
 		var out string
 		for _, part := range parts {
-			p, err := tool.ReadObject(part)
+			p, err := readObject(part)
 			if err != nil {
 				continue
 			}

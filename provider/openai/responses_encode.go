@@ -18,7 +18,9 @@ func (responses) EncodeRequest(r *provider.Request) ([]byte, error) {
 	if instructions != nil {
 		o = append(o, tool.Member{Name: "instructions", Value: instructions})
 	}
-	o = append(o, tool.Member{Name: "input", Value: encodeInput(rest)})
+	if len(rest) > 0 || !continues(r) {
+		o = append(o, tool.Member{Name: "input", Value: encodeInput(rest)})
+	}
 	if r.Previous != "" {
 		o = append(o, tool.Member{Name: "previous_response_id", Value: quote(r.Previous)})
 	}
@@ -38,6 +40,12 @@ func (responses) EncodeRequest(r *provider.Request) ([]byte, error) {
 	return marshal(append(o, writeParams(r.Params, "max_output_tokens", func(name string) json.RawMessage {
 		return object(tool.Member{Name: "type", Value: quote("function")}, tool.Member{Name: "name", Value: quote(name)})
 	})...)), nil
+}
+
+// continues says whether a request needs no input, since the API has one.
+func continues(r *provider.Request) bool {
+	return r.Previous != "" || r.API == provider.Responses &&
+		(!absent(r.Fields.Get("prompt")) || !absent(r.Fields.Get("conversation")))
 }
 
 // bare says whether a message came as a string instead of an item.
@@ -130,7 +138,7 @@ func encodeItems(m provider.Message) []json.RawMessage {
 
 // isPart tells a part of a content from an item.
 func isPart(raw json.RawMessage) bool {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return false
 	}
@@ -216,7 +224,7 @@ func encodeResponsesTools(tools []provider.Tool) []json.RawMessage {
 }
 
 func namespaceOf(t provider.Tool) tool.Object {
-	if o, err := tool.ReadObject(t.Group); err == nil {
+	if o, err := readObject(t.Group); err == nil {
 		return o
 	}
 	return tool.Object{{Name: "type", Value: quote("namespace")},

@@ -47,7 +47,7 @@ func readResponse(o tool.Object, output []provider.Message) (*provider.Response,
 // decodeOutputItem reads an item that a model wrote, and mends it. Its role is
 // always Assistant.
 func decodeOutputItem(raw json.RawMessage) (provider.Message, error) {
-	if o, err := tool.ReadObject(raw); err == nil && textOf(o, "type") == "function_call" {
+	if o, err := readObject(raw); err == nil && textOf(o, "type") == "function_call" {
 		if textOf(o, "call_id") == "" {
 			o = o.Set("call_id", quote(newID("call_")))
 			raw = marshal(o)
@@ -80,7 +80,7 @@ func uniqueItems(output []provider.Message) {
 
 func rename(m *provider.Message, b *provider.Block) {
 	b.Call.ID = newID("call_")
-	if o, err := tool.ReadObject(b.Raw); err == nil {
+	if o, err := readObject(b.Raw); err == nil {
 		b.Raw = marshal(o.Set("call_id", quote(b.Call.ID)))
 		m.Raw = b.Raw
 	}
@@ -94,13 +94,13 @@ func readStatus(o tool.Object, output []provider.Message) provider.Stop {
 			if b.Kind == provider.ToolCall {
 				return provider.StopCalls
 			}
-			if part, err := tool.ReadObject(b.For(provider.Responses)); err == nil && textOf(part, "type") == "refusal" {
+			if part, err := readObject(b.For(provider.Responses)); err == nil && textOf(part, "type") == "refusal" {
 				refused = true
 			}
 		}
 	}
 	if textOf(o, "status") == "incomplete" {
-		details, err := tool.ReadObject(o.Get("incomplete_details"))
+		details, err := readObject(o.Get("incomplete_details"))
 		if err == nil && textOf(details, "reason") == "content_filter" {
 			return provider.StopFilter
 		}

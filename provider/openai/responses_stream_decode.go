@@ -80,7 +80,7 @@ func (d *responsesDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 	case "response.failed":
 		return nil, streamError(provider.Responses, e.Response)
 	case "response.completed", "response.incomplete":
-		o, err := tool.ReadObject(e.Response)
+		o, err := readObject(e.Response)
 		if err != nil {
 			return nil, errFrame(err)
 		}
@@ -93,7 +93,7 @@ func (d *responsesDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 func (d *responsesDecoder) itemEvent(e responsesEvent) ([]provider.Event, error) {
 	switch e.Type {
 	case "response.output_item.added":
-		o, err := tool.ReadObject(e.Item)
+		o, err := readObject(e.Item)
 		if err != nil {
 			return nil, errFrame(err)
 		}
@@ -192,7 +192,7 @@ func (d *responsesDecoder) delta(e responsesEvent, kind provider.EventKind) ([]p
 }
 
 func (d *responsesDecoder) itemDone(e responsesEvent) ([]provider.Event, error) {
-	o, err := tool.ReadObject(e.Item)
+	o, err := readObject(e.Item)
 	if err != nil {
 		return nil, errFrame(err)
 	}

@@ -23,6 +23,7 @@ type responsesEncoder struct {
 	open     string            // "message", "reasoning" or ""
 	openID   string
 	ownID    bool            // openID was made up here
+	cut      bool            // the answer ended at a limit, and its last item with it
 	text     strings.Builder // of the open item
 	thinking bool            // thoughts were told that no BlockDone has closed
 	written  written
@@ -133,7 +134,7 @@ func (e *responsesEncoder) delta(kind string, ev provider.Event) error {
 		return nil
 	}
 	id := ""
-	if o, err := tool.ReadObject(ev.Block.For(provider.Responses)); err == nil && textOf(o, "type") == kind {
+	if o, err := readObject(ev.Block.For(provider.Responses)); err == nil && textOf(o, "type") == kind {
 		id = textOf(o, "id")
 	}
 	if e.open != kind || id != "" && id != e.openID {
@@ -178,7 +179,11 @@ func (e *responsesEncoder) begin(kind, id string) error {
 func (e *responsesEncoder) close() error {
 	switch e.open {
 	case "message":
-		return e.closeAs(messageItem(e.openID, "completed", []json.RawMessage{textPart(e.text.String())}))
+		status := "completed"
+		if e.cut {
+			status = "incomplete"
+		}
+		return e.closeAs(messageItem(e.openID, status, []json.RawMessage{textPart(e.text.String())}))
 	case "reasoning":
 		return e.closeAs(reasoningItem(e.openID, e.text.String()))
 	}
@@ -247,7 +252,7 @@ func (e *responsesEncoder) thought(b provider.Block) error {
 // item writes an item of this API: the end of the open one when it is that,
 // and else an item that begins and ends at once.
 func (e *responsesEncoder) item(raw json.RawMessage) error {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil || isPart(raw) {
 		return nil // no item, and nothing that a client could read
 	}
@@ -274,7 +279,7 @@ func (e *responsesEncoder) added(item json.RawMessage) func() error {
 func (e *responsesEncoder) call(b provider.Block) error {
 	id, args := newID("fc_"), writeArgs(b.Call.Args)
 	item := callItem(b.Call, id, "completed", args)
-	if o, err := tool.ReadObject(b.For(provider.Responses)); err == nil {
+	if o, err := readObject(b.For(provider.Responses)); err == nil {
 		item = b.Raw
 		if own := textOf(o, "id"); own != "" {
 			id = own
@@ -283,7 +288,7 @@ func (e *responsesEncoder) call(b provider.Block) error {
 		}
 		args = textOf(o, "arguments")
 	}
-	o, err := tool.ReadObject(item)
+	o, err := readObject(item)
 	if err != nil {
 		return fmt.Errorf("write a call to the stream: %w", err)
 	}
@@ -306,14 +311,22 @@ func (e *responsesEncoder) Finish(r *provider.Response) error {
 			return err
 		}
 	}
+	e.cut = r.Stop == provider.StopLength || r.Stop == provider.StopFilter
 	if err := e.close(); err != nil {
 		return err
 	}
+	return e.end(e.whole(r))
+}
+
+// whole is the event and the response that end the stream. Of what came with r
+// only members are kept that the response does not have: the others speak of
+// the request that was made upstream.
+func (e *responsesEncoder) whole(r *provider.Response) (kind string, o tool.Object) {
 	var came tool.Object
 	if r.API == provider.Responses {
 		came = r.Fields
 	}
-	o := without(e.shell) // a copy
+	o = without(e.shell) // a copy
 	for _, m := range came {
 		if o.Index(m.Name) < 0 {
 			o = append(o, m)
@@ -328,11 +341,11 @@ func (e *responsesEncoder) Finish(r *provider.Response) error {
 	}
 	o = o.Set("status", quote(status)).Set("incomplete_details", details).Set("output", array(e.items)).
 		Set("usage", encodeResponsesUsage(r.Usage, came.Get("usage")))
-	kind := "response.completed"
+	kind = "response.completed"
 	if status == "incomplete" {
 		kind = "response.incomplete"
 	}
-	return e.end(kind, o)
+	return kind, o
 }
 
 func (e *responsesEncoder) end(kind string, o tool.Object) error {

@@ -58,7 +58,8 @@ func TestResponsesRequestGoesOutAsItCame(t *testing.T) {
 		"a list":              responsesRequest,
 		"a string":            `{"model":"m","input":"Hi <\u00e9>","metadata":{"k":"v"}}`,
 		"with instructions":   `{"model":"m","instructions":"\u0042e","input":"Hi"}`,
-		"a prompt of the API": `{"model":"m","input":[],"prompt":{"id":"pmpt_1"}}`,
+		"a prompt of the API": `{"model":"m","prompt":{"id":"pmpt_1"}}`,
+		"an empty list":       `{"model":"m","input":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openai.Responses()

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/toolsearch/toolsearch/provider"
-	"github.com/toolsearch/toolsearch/tool"
 )
 
 // writeFrame writes one server-sent event in one write; event may be empty.
@@ -111,7 +110,7 @@ func messageOf(m provider.Message, api provider.API) (provider.Block, bool) {
 	if api != provider.Responses || raw == nil {
 		return provider.Block{}, false
 	}
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	return provider.Block{Kind: provider.Opaque, Native: m.Native}, err == nil && textOf(o, "type") == "message"
 }
 
