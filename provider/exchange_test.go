@@ -67,7 +67,7 @@ func (x talk) ask(ctx context.Context) (answer, *provider.Response, error) {
 		},
 		Params: provider.Params{MaxTokens: 100},
 	}, func(e provider.Event) error {
-		if e.Kind == provider.TextDelta {
+		if e.Kind == provider.TextDelta && e.Text != "" { // Messages tells that a block begins
 			pieces = append(pieces, e.Text)
 		}
 		return nil
@@ -225,6 +225,7 @@ func TestModelFaults(t *testing.T) {
 		calls []string
 	}{
 		{"arguments that are not JSON", mock.BadArguments("get_weather", `{"city": "Os`), []string{`get_weather "{\"city\": \"Os"`}},
+		{"arguments encoded twice", mock.BadArguments("get_weather", `"{\"city\":\"Oslo\"}"`), []string{`get_weather {"city":"Oslo"}`}},
 		{"a name that there is not", mock.Call("get_wether_now", `{}`), []string{`get_wether_now {}`}},
 		{"flattened arguments", flat, []string{`tool_call {"id":"mcp:w:get_weather","city":"Oslo"}`}},
 		{"parallel calls of one index", both, []string{`get_weather {"city":"Oslo"}`, `get_time {"zone":"Århus"}`}},

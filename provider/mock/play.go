@@ -1,13 +1,11 @@
 package mock
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolsearch/toolsearch/provider"
 )
@@ -149,10 +147,14 @@ func (p *player) whole(s Step) {
 	if !p.pause(time.Duration(n) * s.Delay) {
 		return
 	}
-	body := s.Fault.Body
-	if body == nil {
+	r, body := s.response(p.exchange), s.Fault.Body
+	switch {
+	case body != nil:
+	case s.malformed() && p.format.API() == provider.Messages:
+		body = messageBody(r)
+	default:
 		var err error
-		if body, err = p.format.EncodeResponse(s.response(p.exchange)); err != nil {
+		if body, err = p.format.EncodeResponse(r); err != nil {
 			p.refuse(&provider.Error{Status: http.StatusInternalServerError, Type: "api_error", Message: "the script's step cannot be written: " + err.Error()})
 			return
 		}
@@ -167,8 +169,12 @@ func (p *player) stream(s Step) {
 	h.Set("Cache-Control", "no-cache")
 	r := s.response(p.exchange)
 	frames := s.Fault.Frames
-	if s.Fault.SameIndex && p.format.API() == provider.Chat {
+	switch {
+	case frames != nil:
+	case s.Fault.SameIndex && p.format.API() == provider.Chat:
 		frames = sameIndex(r)
+	case s.malformed() && p.format.API() == provider.Messages:
+		frames = messageFrames(r)
 	}
 	if frames != nil {
 		for _, f := range frames {
@@ -217,56 +223,4 @@ func frameText(f provider.Frame) []byte {
 	}
 	b.WriteString("\n")
 	return []byte(b.String())
-}
-
-// sameIndex is a stream of Chat Completions in which every call has index 0:
-// id and name come first, then the arguments in two pieces.
-func sameIndex(r *provider.Response) []provider.Frame {
-	type function struct {
-		Name      string `json:"name,omitempty"`
-		Arguments string `json:"arguments"`
-	}
-	type fragment struct {
-		Index    int      `json:"index"`
-		ID       string   `json:"id,omitempty"`
-		Type     string   `json:"type,omitempty"`
-		Function function `json:"function"`
-	}
-	type delta struct {
-		Role  string     `json:"role,omitempty"`
-		Text  string     `json:"content,omitempty"`
-		Calls []fragment `json:"tool_calls,omitempty"`
-	}
-	type choice struct {
-		Index  int     `json:"index"`
-		Delta  delta   `json:"delta"`
-		Finish *string `json:"finish_reason"`
-	}
-	type chunk struct {
-		ID      string   `json:"id"`
-		Object  string   `json:"object"`
-		Model   string   `json:"model"`
-		Choices []choice `json:"choices"`
-	}
-	var out []provider.Frame
-	add := func(d delta, finish *string) {
-		data, err := json.Marshal(chunk{r.ID, "chat.completion.chunk", r.Model, []choice{{0, d, finish}}})
-		if err == nil { // strings and numbers always marshal
-			out = append(out, provider.Frame{Data: data})
-		}
-	}
-	add(delta{Role: "assistant", Text: r.Text()}, nil)
-	for _, c := range r.Calls() {
-		args := string(c.Args)
-		half := len(args) / 2
-		for half > 0 && !utf8.RuneStart(args[half]) {
-			half--
-		}
-		add(delta{Calls: []fragment{{ID: c.ID, Type: "function", Function: function{Name: c.Name}}}}, nil)
-		add(delta{Calls: []fragment{{Function: function{Arguments: args[:half]}}}}, nil)
-		add(delta{Calls: []fragment{{Function: function{Arguments: args[half:]}}}}, nil)
-	}
-	finish := "tool_calls"
-	add(delta{}, &finish)
-	return append(out, provider.Frame{Data: []byte("[DONE]")})
 }

@@ -1,7 +1,9 @@
 package mock
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,6 +105,11 @@ func (s Step) response(x *Exchange) *provider.Response {
 		r.Usage = provider.Usage{Input: (len(x.Body) + 3) / 4, Output: (size + 3) / 4}
 	}
 	return r
+}
+
+// malformed reports a call whose arguments are text and not JSON.
+func (s Step) malformed() bool {
+	return slices.ContainsFunc(s.Calls, func(c provider.Call) bool { return bytes.HasPrefix(c.Args, []byte{'"'}) })
 }
 
 // tokens splits a text behind its spaces.
