@@ -132,11 +132,25 @@ func (l *line) size(description int) int {
 }
 
 // brief is a description on one line, at most MaxListingDescription characters.
+// Of a long one only the beginning is read: first as much as is enough for most,
+// and where that is short of characters, more, up to 16 KiB.
 func brief(s string) string {
-	const read = 8 << 10 // bytes; more of a description is not looked at
-	s = strings.Join(strings.Fields(tool.Clean(s, read)), " ")
-	s, _ = tool.CutChars(s, MaxListingDescription)
-	return s
+	const first, last = 256, 256 * 8 * 8
+	for read := first; ; read *= 8 {
+		begin := s[:min(len(s), read)]
+		line := strings.Join(strings.Fields(tool.Clean(begin, 2*len(begin))), " ")
+		short, cut := tool.CutChars(line, MaxListingDescription)
+		if cut || len(begin) == len(s) {
+			return short
+		}
+		if read == last {
+			// Half a character may stand at the end, which Clean has replaced.
+			if line = strings.TrimSpace(strings.TrimSuffix(line, "\uFFFD")); line != "" {
+				line, _ = tool.CutChars(line+"…", MaxListingDescription)
+			}
+			return line
+		}
+	}
 }
 
 // plainName makes the name of an owner safe to show between commas and

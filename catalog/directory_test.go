@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/tool"
@@ -54,16 +55,24 @@ func TestDirectoryLines(t *testing.T) {
 		newTool(tool.OpenClaw, "core", "read", "Read   a\n\n\tfile\u202e  and more "),
 		newTool(tool.OpenClaw, "crm", "add", long),
 		newTool(tool.OpenClaw, "crm", "bare", ""),
+		newTool(tool.OpenClaw, "gap", "far", "Near"+strings.Repeat(" ", 3000)+"far"),
+		newTool(tool.OpenClaw, "gap", "lost", "Near"+strings.Repeat(" ", 16<<10-5)+"日"),
+		newTool(tool.OpenClaw, "gap", "wide", strings.Repeat("日", 180)),
+		newTool(tool.OpenClaw, "gap", "wider", strings.Repeat("日", 400)),
 	).Directory(catalog.MaxListingChars)
 	want := [][3]string{
 		{"read", "core", "Read a file and more"},
 		{"add", "crm", long[:179] + "…"},
 		{"bare", "crm", ""},
+		{"far", "gap", "Near far"},
+		{"lost", "gap", "Near…"},
+		{"wide", "gap", strings.Repeat("日", 180)},
+		{"wider", "gap", strings.Repeat("日", 179) + "…"},
 	}
 	if lines := listed(t, got.Text); !slices.Equal(lines, want) {
 		t.Errorf("the lines are %q, want %q", lines, want)
 	}
-	if got.Listed != 3 || got.Omitted != 0 || strings.Contains(got.Text, "not listed") {
+	if got.Listed != len(want) || got.Omitted != 0 || strings.Contains(got.Text, "not listed") {
 		t.Errorf("listed %d, omitted %d: %s", got.Listed, got.Omitted, got.Text)
 	}
 }
@@ -272,30 +281,27 @@ func TestDirectoryOfThousands(t *testing.T) {
 	}
 }
 
-// BenchmarkDirectory lists 5,000 trusted tools, beside building their catalog,
-// which has to be done before in any case.
+// BenchmarkDirectory lists 5,000 trusted tools, and builds their catalog, which
+// has to be done before in any case: the listing's share is reported.
 func BenchmarkDirectory(b *testing.B) {
 	var tools []*tool.Tool
 	for i := range 50 {
-		tools = append(tools, plugin(fmt.Sprintf("plugin%02d", i), 100, 150)...)
-	}
-	in := catalog.Input{Tools: tools}
-	c, err := catalog.Build(in)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("list", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			c.Directory(catalog.MaxListingChars)
+		for _, t := range plugin(fmt.Sprintf("plugin%02d", i), 100, 0) {
+			t.Description = strings.Repeat("It does one more thing. ", 40) // about 1,000 bytes
+			tools = append(tools, t)
 		}
-	})
-	b.Run("build", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := catalog.Build(in); err != nil {
-				b.Fatal(err)
-			}
+	}
+	var list, build time.Duration
+	for b.Loop() {
+		start := time.Now()
+		c, err := catalog.Build(catalog.Input{Tools: tools})
+		if err != nil {
+			b.Fatal(err)
 		}
-	})
+		built := time.Now()
+		c.Directory(catalog.MaxListingChars)
+		build += built.Sub(start)
+		list += time.Since(built)
+	}
+	b.ReportMetric(float64(list)/float64(build), "list/build")
 }
