@@ -190,7 +190,7 @@ func TestCutStream(t *testing.T) {
 				client := newClient(t, provider.ClientConfig{Format: f, HTTP: serve(t, server), Retry: provider.Retry{Attempts: 1}})
 				x := talk{t, client, server, f.API(), true}
 				failed := 0
-				for ; ; cut += 7 {
+				for ; ; cut += 13 {
 					got, _, err := x.ask(t.Context())
 					n, rerr := server.Request(t.Context(), server.Total())
 					if rerr != nil {
@@ -271,7 +271,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 // 200 streams at once, 20 ms a token, through one client.
 func TestManyStreams(t *testing.T) {
 	const n = 200
-	text := strings.TrimSpace(strings.Repeat("word ", 50))
+	text := strings.TrimSpace(strings.Repeat("word ", 20))
 	for _, f := range formats() {
 		t.Run(string(f.API()), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestManyStreams(t *testing.T) {
 				for range n {
 					wg.Go(func() {
 						got, _, err := talk{t, client, server, f.API(), true}.ask(t.Context())
-						if err != nil || got.Text != text || got.Waited != time.Second {
+						if err != nil || got.Text != text || got.Waited != 400*time.Millisecond {
 							t.Errorf("got %d bytes after %v: %v", len(got.Text), got.Waited, err)
 						}
 					})
