@@ -5,7 +5,9 @@ import (
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/turn"
 )
 
 // Resolve finds an allowed tool by id or unique name, visible or not. One that
@@ -48,6 +50,18 @@ func (s *Scope) Catalog(ctx context.Context) (*catalog.Catalog, error) {
 		return plan.View.Catalog, nil
 	}
 	return catalog.Build(catalog.Input{Tools: plan.Allowed, Outages: plan.Outages})
+}
+
+// Surface is what a model of the scope sees and says, outside of any run: it
+// follows the sources.
+func (s *Scope) Surface() (*surface.Surface, error) {
+	return s.surface(surface.Config{View: s.planner.View})
+}
+
+// Subscribe has changed called when what runs of the scope can see may have
+// changed.
+func (s *Scope) Subscribe(changed func(*turn.Plan)) (stop func()) {
+	return s.planner.Subscribe(changed)
 }
 
 // Call runs a tool that Resolve has found, through the pipeline. The error, if

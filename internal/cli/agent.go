@@ -96,21 +96,26 @@ func (a *app) newRuntime(set *toolset) (*agent.Runtime, error) {
 	return agent.New(agent.Options{
 		Config: set.cfg, Tools: set.Toolset, Lookup: os.LookupEnv, Logger: a.logger(),
 		Limits: set.cfg.Serve.Limits,
-		Rules: func(k agent.Kind) (agent.Rules, error) {
-			pol, _, err := newPolicy(set.cfg, config.Scope{Agent: k.Agent, Provider: k.Provider, Model: k.Model, Sender: k.Sender})
-			if err != nil {
-				return agent.Rules{}, err
-			}
-			ts := set.cfg.ToolSearchFor(k.Agent)
-			return agent.Rules{
-				ScopeOptions: toolsearch.ScopeOptions{
-					Policy: pol, Mode: configuredMode(ts), ContextTokens: k.ContextTokens, Required: ts.Directory.Required,
-					Limits: catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
-				},
-				Likely: ts.Directory.Likely,
-			}, nil
-		},
+		Rules:  rulesOf(set.cfg),
 	})
+}
+
+// rulesOf says what the configuration has for each kind of run.
+func rulesOf(cfg *config.Config) func(agent.Kind) (agent.Rules, error) {
+	return func(k agent.Kind) (agent.Rules, error) {
+		pol, _, err := newPolicy(cfg, config.Scope{Agent: k.Agent, Provider: k.Provider, Model: k.Model, Sender: k.Sender})
+		if err != nil {
+			return agent.Rules{}, err
+		}
+		ts := cfg.ToolSearchFor(k.Agent)
+		return agent.Rules{
+			ScopeOptions: toolsearch.ScopeOptions{
+				Policy: pol, Mode: configuredMode(ts), ContextTokens: k.ContextTokens, Required: ts.Directory.Required,
+				Limits: catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
+			},
+			Likely: ts.Directory.Likely,
+		}, nil
+	}
 }
 
 // chat is one message of a conversation on the command line.

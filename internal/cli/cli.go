@@ -144,7 +144,7 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by policy or approval,
 	root.PersistentFlags().StringVar(&app.configPath, "config", "", "configuration file (default: $TOOLSEARCH_CONFIG, ./toolsearch.json5, then the user's config folder)")
 	root.PersistentFlags().BoolVarP(&app.verbose, "verbose", "v", false, "log to stderr what is going on")
 	root.AddCommand(
-		newSearch(app), newDescribe(app), newCall(app), newAgent(app), newQA(app), newCode(app), newPlan(app), newPolicyVerb(app), newServers(app),
+		newSearch(app), newDescribe(app), newCall(app), newAgent(app), newServe(app), newQA(app), newCode(app), newPlan(app), newPolicyVerb(app), newServers(app),
 		newMCP(app), newSessions(app), newApprovals(app), newPins(app), newPlugins(app), newConfig(app), newEval(app), newDoctor(app), newVersion(app),
 	)
 	wrapArgs(root)

@@ -46,37 +46,57 @@ func serveStdio(ctx context.Context, app *app) error {
 		return err
 	}
 	defer set.close()
-	srv := server.NewMCP(server.Options{
-		Surface:     set.Surface(),
+	srv, stop, err := app.newMCPServer(set, mcpView{surface: set.Surface(), plan: set.Plan, subscribe: set.Subscribe, agent: app.agent, mode: set.mode})
+	if err != nil {
+		return err
+	}
+	defer stop()
+	err = srv.Run(ctx, server.Stdio(app.std.in, app.std.out))
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil // the client left, or a signal came
+	}
+	return err
+}
+
+// mcpView is what one kind of client sees.
+type mcpView struct {
+	surface   *surface.Surface
+	plan      func() (*turn.Plan, error)
+	subscribe func(func(*turn.Plan)) (stop func())
+	agent     string
+	mode      surface.Mode
+}
+
+// newMCPServer makes an MCP server of a view, which tells its clients when what
+// they see changes, until stop.
+func (a *app) newMCPServer(set *toolset, v mcpView) (srv *server.MCP, stop func(), err error) {
+	srv = server.NewMCP(server.Options{
+		Surface:     v.surface,
 		Version:     version,
-		Agent:       app.agent,
+		Agent:       v.agent,
 		Elicitation: set.elicit,
-		Logger:      app.logger(),
-		Greet:       set.mode == surface.Directory || set.mode == surface.Auto,
+		Logger:      a.logger(),
+		Greet:       v.mode == surface.Directory || v.mode == surface.Auto,
 		Ready: func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, firstAnswerDeadline)
 			defer cancel()
 			set.WaitKnown(ctx)
 		},
 	})
-	plan, err := set.Plan()
+	plan, err := v.plan()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	shown := plan.View
-	defer set.Subscribe(func(p *turn.Plan) {
+	stop = v.subscribe(func(p *turn.Plan) {
 		// Only what the client sees is announced: a hidden tool that comes or
 		// goes changes no list, and would only cost the client its cache.
 		if !shown.SameTools(p.View) {
 			srv.ToolsChanged()
 		}
 		shown = p.View
-	})()
-	err = srv.Run(ctx, server.Stdio(app.std.in, app.std.out))
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-		return nil // the client left, or a signal came
-	}
-	return err
+	})
+	return srv, stop, nil
 }
 
 // resolveServers expands the servers' variables. They resolve late: only here,
