@@ -247,7 +247,7 @@ func searched(raw json.RawMessage) (names []string, ok bool) {
 // is put into one, in the block's bytes as well. made is false for what is no
 // block at all.
 func mendBlock(raw json.RawMessage) (b provider.Block, made bool, err error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readOnce(raw)
 	if err != nil {
 		return b, false, fmt.Errorf("read a block of the answer: %w", err)
 	}

@@ -133,6 +133,19 @@ func repeated(o tool.Object) (string, bool) {
 	return "", false
 }
 
+// readOnce reads an object in which no member stands twice: two readers might each
+// take another one.
+func readOnce(raw json.RawMessage) (tool.Object, error) {
+	o, err := tool.ReadObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	if name, twice := repeated(o); twice {
+		return nil, fmt.Errorf("member %q stands twice", name)
+	}
+	return o, nil
+}
+
 // kindOf returns an object's type, or "".
 func kindOf(o tool.Object) string {
 	kind, _ := readString(o.Get("type"))

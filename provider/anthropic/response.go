@@ -45,7 +45,7 @@ func (f format) DecodeResponse(body []byte) (*provider.Response, error) {
 	if !json.Valid(body) {
 		return nil, errors.New("read an answer of the Messages API: it is not valid JSON; check the provider's base URL")
 	}
-	o, err := tool.ReadObject(body)
+	o, err := readOnce(body)
 	if err != nil {
 		return nil, fmt.Errorf("read an answer of the Messages API: %w", err)
 	}

@@ -143,7 +143,8 @@ func TestResponseMends(t *testing.T) {
 }
 
 func TestDecodeResponseRefuses(t *testing.T) {
-	for _, body := range []string{``, `<html>`, `{}`, `{"content":"x"}`, `{"content":[1]}`, `{"content":[{}]}`, `{"content":[]} x`} {
+	for _, body := range []string{``, `<html>`, `{}`, `{"content":"x"}`, `{"content":[1]}`, `{"content":[{}]}`, `{"content":[]} x`,
+		`{"content":[],"content":[]}`, `{"content":[{"type":"tool_use","id":"a","name":"b","name":"c","input":{}}]}`} {
 		if r, err := anthropic.Messages().DecodeResponse([]byte(body)); err == nil {
 			t.Errorf("%q: %+v", body, r)
 		}

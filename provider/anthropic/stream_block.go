@@ -18,6 +18,7 @@ const maxMembers = 256
 // partial is a block that has begun.
 type partial struct {
 	index int
+	slot  int // its place among the decoder's blocks
 	kind  string
 	block tool.Object // as it began
 	grown []grown     // members that deltas made or made longer
@@ -56,7 +57,7 @@ func (p *partial) member(name string) (*grown, error) {
 
 func (d *streamDecoder) blockStart(o tool.Object) ([]provider.Event, error) {
 	raw := o.Get("content_block")
-	block, err := tool.ReadObject(raw)
+	block, err := readOnce(raw)
 	if err != nil {
 		return nil, fmt.Errorf("read event \"content_block_start\" of a stream: its block: %w", err)
 	}
@@ -64,9 +65,12 @@ func (d *streamDecoder) blockStart(o tool.Object) ([]provider.Event, error) {
 }
 
 // begin opens a block. One that is open under the same index has ended, whatever
-// the provider forgot to say.
+// the provider forgot to say, and so has a text or a thought: those are told as
+// they come, and one after the other.
 func (d *streamDecoder) begin(index int, raw json.RawMessage, block tool.Object) ([]provider.Event, error) {
-	events, err := d.blockStop(index)
+	events, err := d.closeIf(func(p *partial) bool {
+		return p.index == index || p.kind == "text" || p.kind == "thinking"
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,7 @@ func (d *streamDecoder) begin(index int, raw json.RawMessage, block tool.Object)
 	if err := d.keep(len(raw) + blockCost); err != nil {
 		return nil, err
 	}
-	p := &partial{index: index, kind: kindOf(block), block: block}
+	p := &partial{index: index, slot: len(d.done), kind: kindOf(block), block: block}
 	if p.kind == "" {
 		return nil, fmt.Errorf("read event \"content_block_start\" of a stream: the block has no type")
 	}
@@ -84,6 +88,7 @@ func (d *streamDecoder) begin(index int, raw json.RawMessage, block tool.Object)
 		return nil, fmt.Errorf("read a stream: more than %d blocks are open at once", maxMembers)
 	}
 	d.open = append(d.open, p)
+	d.done = append(d.done, provider.Block{})
 	event := provider.Event{Block: provider.Block{Native: native(raw)}}
 	switch p.kind {
 	case "text":
@@ -217,42 +222,50 @@ func (p *partial) fold(delta tool.Object) error {
 
 // blockStop ends the block of an index, if one is open.
 func (d *streamDecoder) blockStop(index int) ([]provider.Event, error) {
-	i := slices.IndexFunc(d.open, func(p *partial) bool { return p.index == index })
-	if i < 0 {
-		return nil, nil
-	}
-	p := d.open[i]
-	d.open = slices.Delete(d.open, i, i+1)
-	raw, err := p.json()
-	if err != nil {
-		return nil, fmt.Errorf("read a stream: a block of it: %w", err)
-	}
-	b, _, err := mendBlock(raw)
-	if err != nil {
-		return nil, err
-	}
-	if p.typed && b.Kind == provider.ToolCall { // the bytes hold an object whatever the model wrote
-		if b.Call.Args, err = argsOf(p.input.String()); err != nil {
-			return nil, err
-		}
-	}
-	d.done = append(d.done, b)
-	if b.Kind == provider.Text {
-		return nil, nil
-	}
-	return []provider.Event{{Kind: provider.BlockDone, Block: b}}, nil
+	return d.closeIf(func(p *partial) bool { return p.index == index })
 }
 
 func (d *streamDecoder) closeAll() ([]provider.Event, error) {
-	var out []provider.Event
-	for len(d.open) > 0 {
-		events, err := d.blockStop(d.open[0].index)
+	return d.closeIf(func(*partial) bool { return true })
+}
+
+// closeIf ends the open blocks that which picks.
+func (d *streamDecoder) closeIf(which func(*partial) bool) ([]provider.Event, error) {
+	var events []provider.Event
+	open := d.open[:0]
+	for _, p := range d.open {
+		if !which(p) {
+			open = append(open, p)
+			continue
+		}
+		b, err := p.end()
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, events...)
+		d.done[p.slot] = b
+		if b.Kind != provider.Text {
+			events = append(events, provider.Event{Kind: provider.BlockDone, Block: b})
+		}
 	}
-	return out, nil
+	clear(d.open[len(open):])
+	d.open = open
+	return events, nil
+}
+
+// end is the block as it is complete.
+func (p *partial) end() (provider.Block, error) {
+	raw, err := p.json()
+	if err != nil {
+		return provider.Block{}, fmt.Errorf("read a stream: a block of it: %w", err)
+	}
+	b, _, err := mendBlock(raw)
+	if err != nil {
+		return provider.Block{}, err
+	}
+	if p.typed && b.Kind == provider.ToolCall { // the bytes hold an object whatever the model wrote
+		b.Call.Args, err = argsOf(p.input.String())
+	}
+	return b, err
 }
 
 // json is the block with all that its deltas said.

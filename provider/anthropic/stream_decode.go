@@ -22,9 +22,9 @@ const (
 type streamDecoder struct {
 	message tool.Object // the members of message_start's message, and what came after
 	usage   tool.Object
-	open    []*partial // blocks that began and have not ended, in order
-	done    []provider.Block
-	size    int // bytes kept
+	open    []*partial       // blocks that began and have not ended, in order
+	done    []provider.Block // in the order in which they began; empty while open
+	size    int              // bytes kept
 	stopped bool
 	ended   bool
 	failed  error
@@ -108,7 +108,7 @@ func (d *streamDecoder) keep(n int) error {
 
 func (d *streamDecoder) start(o tool.Object) error {
 	raw := o.Get("message")
-	message, err := tool.ReadObject(raw)
+	message, err := readOnce(raw)
 	if err != nil {
 		return fmt.Errorf("read event \"message_start\" of a stream: its message: %w", err)
 	}
@@ -116,8 +116,10 @@ func (d *streamDecoder) start(o tool.Object) error {
 		return errors.New("read event \"message_start\" of a stream: it came twice")
 	}
 	d.message = message
-	if usage, err := tool.ReadObject(message.Get("usage")); err == nil {
-		d.usage = usage
+	if !absent(message.Get("usage")) {
+		if d.usage, err = readOnce(message.Get("usage")); err != nil {
+			return fmt.Errorf("read event \"message_start\" of a stream: its usage: %w", err)
+		}
 	}
 	return d.keep(len(raw))
 }
@@ -180,6 +182,9 @@ func (d *streamDecoder) Response() (*provider.Response, error) {
 		return nil, errors.New("read a stream: it ended before \"message_start\"; the provider cut it, or it speaks another API")
 	case !d.ended && !d.stopped:
 		return nil, errors.New("read a stream: it was cut before \"message_stop\"; ask again")
+	}
+	if _, err := d.closeAll(); err != nil { // one may have begun after the reason to end
+		return nil, err
 	}
 	o := append(tool.Object{}, d.message...)
 	if len(d.usage) > 0 {

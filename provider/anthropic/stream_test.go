@@ -311,6 +311,8 @@ func TestStreamDecoderIsLiberal(t *testing.T) {
 			blockDelta(1, `{"type":"input_json_delta","partial_json":"{\"k\":"}`), blockDelta(0, `{"type":"input_json_delta","partial_json":"{}"}`),
 			blockDelta(1, `{"type":"input_json_delta","partial_json":"1}"}`), blockStop(0), blockStop(1), msgDelta("tool_use", 1), msgStop},
 			`call(a x {}) call(b y {"k":1})`, provider.StopCalls},
+		{"a text that nobody stopped stays first", []string{msgStart, blockStart(0, `{"type":"text","text":"a"}`), blockStart(1, `{"type":"tool_use","id":"i","name":"x","input":{}}`),
+			blockDelta(0, `{"type":"text_delta","text":"b"}`), blockStart(2, `{"type":"redacted_thinking","data":""}`), msgStop}, `text(a) call(i x {}) text(b) opaque`, provider.StopCalls},
 		{"input in the start", []string{msgStart, blockStart(0, `{"type":"tool_use","id":"a","name":"x","input":{"k":1}}`), blockStop(0), msgStop}, `call(a x {"k":1})`, provider.StopCalls},
 		{"input cut", []string{msgStart, blockStart(0, `{"type":"tool_use","id":"a","name":"x","input":{}}`), blockDelta(0, `{"type":"input_json_delta","partial_json":"{\"k\":"}`), msgDelta("max_tokens", 1), msgStop},
 			`call(a x "{\"k\":")`, provider.StopCalls},
