@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsearch/toolsearch/internal/qa"
+	"github.com/toolsearch/toolsearch/provider/mock"
 )
 
 func newQA(app *app) *cobra.Command {
@@ -18,7 +19,7 @@ func newQA(app *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(newQASuite(app), newQAPlugin())
+	c.AddCommand(newQASuite(app), newQAModel(app), newQAPlugin())
 	return c
 }
 
@@ -119,6 +120,30 @@ func (s *streams) printReport(r *qa.Report) {
 		}
 	}
 	fmt.Fprintln(s.out)
+}
+
+// newQAModel serves the mock by itself, for trying things without a key.
+func newQAModel(app *app) *cobra.Command {
+	var listen string
+	c := &cobra.Command{
+		Use:   "model",
+		Short: "Serve a mock of a model API, to try things without a key",
+		Long: `Serve a mock that speaks Chat Completions, Responses and Messages. It repeats
+what it is told; asked with target=TOOL and args={…} it finds that tool, calls it
+and says what it answered.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			url, stop, err := mock.New(mock.Agent()).Listen(listen)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(app.std.out, url)
+			<-cmd.Context().Done()
+			return stop()
+		},
+	}
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:8788", "host:port to listen on; port 0 takes a free one")
+	return c
 }
 
 // newQAPlugin is the process of the fake plugin.
