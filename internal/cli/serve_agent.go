@@ -34,7 +34,26 @@ func newServedAgent(runtime *agent.Runtime, set *toolset, agent string) *servedA
 			s.models = append(s.models, modelapi.Model{ID: a.Name, Name: m.Name, Provider: m.Provider.Name})
 		}
 	}
+	if m, ok := s.standard(); ok {
+		s.models = append(s.models, m)
+	}
 	return s
+}
+
+// defaultModel is how a request names the model of its agent, or models.default:
+// the APIs want that each names one.
+const defaultModel = "default"
+
+// standard is the default model, unless an alias bears its name.
+func (s *servedAgent) standard() (modelapi.Model, bool) {
+	if _, err := s.runtime.Model(defaultModel, ""); err == nil {
+		return modelapi.Model{}, false
+	}
+	m, err := s.runtime.Model("", s.agent)
+	if err != nil {
+		return modelapi.Model{}, false
+	}
+	return modelapi.Model{ID: defaultModel, Name: m.Name, Provider: m.Provider.Name}, true
 }
 
 // Models lists the models by name, and then the aliases.
@@ -42,8 +61,14 @@ func (s *servedAgent) Models() []modelapi.Model { return s.models }
 
 // Start begins a run for a caller.
 func (s *servedAgent) Start(ctx context.Context, r modelapi.RunRequest) (modelapi.Run, error) {
+	req := r.Request
+	if req.Model == defaultModel {
+		if _, err := s.runtime.Model(defaultModel, ""); err != nil {
+			req.Model = ""
+		}
+	}
 	run, err := s.runtime.Start(ctx, agent.Request{
-		Request: r.Request, Caller: r.Caller.Name, Agent: s.agentOf(r.Caller), Sender: r.Caller.Sender, Session: sessionOf(r.Caller, r.Session),
+		Request: req, Caller: r.Caller.Name, Agent: s.agentOf(r.Caller), Sender: r.Caller.Sender, Session: sessionOf(r.Caller, r.Session),
 	})
 	if err != nil {
 		return nil, err

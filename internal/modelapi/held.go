@@ -104,10 +104,3 @@ func (h *held) close() {
 	h.mu.Unlock()
 	h.ending.Wait()
 }
-
-// len counts the runs that are held.
-func (h *held) len() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.oldest.Len()
-}

@@ -239,11 +239,14 @@ type logged struct {
 func (l *logged) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // Flush is for handlers that ask for an http.Flusher.
-func (l *logged) Flush() {
+func (l *logged) Flush() { _ = l.FlushError() } // what cannot be flushed comes at the end
+
+// FlushError is for http.ResponseController.
+func (l *logged) FlushError() error {
 	if l.status == 0 {
 		l.status = http.StatusOK
 	}
-	_ = http.NewResponseController(l.ResponseWriter).Flush() // what cannot be flushed comes at the end
+	return http.NewResponseController(l.ResponseWriter).Flush()
 }
 
 func (l *logged) WriteHeader(status int) {
