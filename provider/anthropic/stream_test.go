@@ -380,36 +380,33 @@ func TestStreamDecoderRefuses(t *testing.T) {
 	}
 }
 
+// Whatever a stream adds up, all of it counts: were one kind of piece free, more
+// than fifteen of 1 MiB each would be taken.
 func TestStreamIsBounded(t *testing.T) {
 	piece := strings.Repeat("x", 1<<20)
-	for name, line := range map[string]string{
-		"texts":     blockDelta(0, `{"type":"text_delta","text":"`+piece+`"}`),
-		"inputs":    blockDelta(0, `{"type":"input_json_delta","partial_json":"`+piece+`"}`),
-		"unknown":   blockDelta(0, `{"type":"x_delta","x":"`+piece+`"}`),
-		"citations": blockDelta(0, `{"type":"citations_delta","citation":"`+piece+`"}`),
-		"blocks":    blockStart(0, `{"type":"x","x":"`+piece+`"}`),
-		"endings":   `{"type":"message_delta","delta":{"x":"` + piece + `"},"usage":{}}`,
-	} {
-		d := anthropic.Messages().NewStreamDecoder()
-		for _, f := range frames(t, sse(msgStart, blockStart(0, `{"type":"text","text":""}`))) {
-			if _, err := d.Frame(f); err != nil {
-				t.Fatal(err)
-			}
-		}
-		f := frames(t, sse(line))[0]
-		n := 0
-		for n < 20 {
-			if _, err := d.Frame(f); err != nil {
-				break
-			}
-			n++
-		}
-		if n != 15 {
-			t.Errorf("%s: %d MiB are taken, want 15 and a refusal of the sixteenth", name, n)
+	kinds := frames(t, sse(
+		blockStart(0, `{"type":"x","x":"`+piece+`"}`),
+		blockDelta(0, `{"type":"text_delta","text":"`+piece+`"}`),
+		blockDelta(0, `{"type":"input_json_delta","partial_json":"`+piece+`"}`),
+		blockDelta(0, `{"type":"y_delta","y":"`+piece+`"}`),
+		blockDelta(0, `{"type":"citations_delta","citation":"`+piece+`"}`),
+		`{"type":"message_delta","delta":{"x":"`+piece+`"},"usage":{}}`,
+	))
+	d := anthropic.Messages().NewStreamDecoder()
+	if _, err := d.Frame(provider.Frame{Data: []byte(msgStart)}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for ; n < 20; n++ {
+		if _, err := d.Frame(kinds[n%len(kinds)]); err != nil {
+			break
 		}
 	}
-	d := anthropic.Messages().NewStreamDecoder()
-	if _, err := d.Frame(provider.Frame{Event: "ping", Data: bytes.Repeat([]byte(" x"), 9<<20)}); err == nil {
-		t.Error("a frame of 18 MiB is taken")
+	if n != 15 {
+		t.Errorf("%d MiB are taken, want 15 and a refusal of the sixteenth", n)
+	}
+	d = anthropic.Messages().NewStreamDecoder()
+	if _, err := d.Frame(provider.Frame{Event: "ping", Data: bytes.Repeat([]byte("x"), 16<<20+1)}); err == nil {
+		t.Error("a frame of more than 16 MiB is taken")
 	}
 }
