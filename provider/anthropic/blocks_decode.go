@@ -16,7 +16,7 @@ func at(path string, more any) string { return fmt.Sprintf("%s.%v", path, more) 
 // readStrict reads an object of a request. A member that stands twice is
 // refused: two readers might each take another one.
 func readStrict(path string, raw json.RawMessage) (tool.Object, error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return nil, wrong(path, "Input should be an object")
 	}
@@ -140,7 +140,7 @@ func needName(path string, o tool.Object, name string) (string, error) {
 // readImage reads a picture by bytes or by address. Any other source, such as an
 // uploaded file, only this API can read: the block stays Opaque.
 func readImage(b *provider.Block, o tool.Object) {
-	source, err := tool.ReadObject(o.Get("source"))
+	source, err := readObject(o.Get("source"))
 	if err != nil {
 		return
 	}
@@ -213,7 +213,7 @@ func decodeAnswer(path string, o tool.Object) (provider.Answer, error) {
 // readReference returns the tool that a tool_reference names, or "" for another
 // block.
 func readReference(path string, raw json.RawMessage) (string, error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil || kindOf(o) != "tool_reference" {
 		return "", nil // decodeBlock has read it: an object it is
 	}
@@ -223,17 +223,17 @@ func readReference(path string, raw json.RawMessage) (string, error) {
 // searched lists the tools that a tool_search_tool_result refers to; ok is false
 // for another block.
 func searched(raw json.RawMessage) (names []string, ok bool) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil || kindOf(o) != "tool_search_tool_result" {
 		return nil, false
 	}
-	content, err := tool.ReadObject(o.Get("content"))
+	content, err := readObject(o.Get("content"))
 	if err != nil {
 		return nil, true
 	}
 	items, _ := readArray(content.Get("tool_references"))
 	for _, item := range items {
-		if ref, err := tool.ReadObject(item); err == nil {
+		if ref, err := readObject(item); err == nil {
 			if name, _ := readString(ref.Get("tool_name")); name != "" {
 				names = append(names, name)
 			}

@@ -61,24 +61,6 @@ func array(items []json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
-// readArray splits a JSON array, and says whether it is one.
-func readArray(raw json.RawMessage) ([]json.RawMessage, bool) {
-	if first(raw) != '[' {
-		return nil, false
-	}
-	var items []json.RawMessage
-	return items, json.Unmarshal(raw, &items) == nil
-}
-
-// readString reads a JSON string, and says whether it is one.
-func readString(raw json.RawMessage) (string, bool) {
-	if first(raw) != '"' {
-		return "", false
-	}
-	var s string
-	return s, json.Unmarshal(raw, &s) == nil
-}
-
 // readInt reads a JSON number that is whole, not negative, and counts no more
 // than any model ever could.
 func readInt(raw json.RawMessage) (int, bool) {
@@ -136,7 +118,7 @@ func repeated(o tool.Object) (string, bool) {
 // readOnce reads an object in which no member stands twice: two readers might each
 // take another one.
 func readOnce(raw json.RawMessage) (tool.Object, error) {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return nil, err
 	}

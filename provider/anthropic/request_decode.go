@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 
@@ -16,6 +17,7 @@ func (format) DecodeRequest(body []byte) (*provider.Request, error) {
 	if !json.Valid(body) {
 		return nil, wrong("body", "The request is not valid JSON")
 	}
+	body = bytes.Clone(body) // what is read shares its memory
 	o, err := readStrict("body", body)
 	if err != nil {
 		return nil, err

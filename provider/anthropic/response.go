@@ -45,6 +45,7 @@ func (f format) DecodeResponse(body []byte) (*provider.Response, error) {
 	if !json.Valid(body) {
 		return nil, errors.New("read an answer of the Messages API: it is not valid JSON; check the provider's base URL")
 	}
+	body = bytes.Clone(body) // what is read shares its memory
 	o, err := readOnce(body)
 	if err != nil {
 		return nil, fmt.Errorf("read an answer of the Messages API: %w", err)
@@ -116,7 +117,7 @@ func buildResponse(o tool.Object, blocks []provider.Block, content json.RawMessa
 // readUsage reads token counts. This API counts what came from a cache, or went
 // into one, beside input_tokens; a neutral Input counts all of it.
 func readUsage(raw json.RawMessage) provider.Usage {
-	o, err := tool.ReadObject(raw)
+	o, err := readObject(raw)
 	if err != nil {
 		return provider.Usage{} // counts are told, never relied on
 	}
@@ -133,7 +134,7 @@ func readUsage(raw json.RawMessage) provider.Usage {
 // writeUsage writes token counts: the object as it came while it says the same,
 // or else with its counts replaced.
 func writeUsage(u provider.Usage, came json.RawMessage) (json.RawMessage, error) {
-	o, err := tool.ReadObject(came)
+	o, err := readObject(came)
 	if err == nil && o.Index("output_tokens") >= 0 && readUsage(came) == u {
 		return came, nil
 	}
@@ -149,8 +150,9 @@ func writeUsage(u provider.Usage, came json.RawMessage) (json.RawMessage, error)
 	} {
 		f.set(count.name, count.n)
 	}
+	counts := f.out[:len(f.out):len(f.out)]
 	for _, m := range o { // what else it counts, such as web searches
-		if f.out.Index(m.Name) < 0 {
+		if counts.Index(m.Name) < 0 {
 			f.raw(m.Name, m.Value)
 		}
 	}
@@ -236,7 +238,7 @@ func (format) EncodeResponse(r *provider.Response) ([]byte, error) {
 
 func responseContent(r *provider.Response) (json.RawMessage, error) {
 	if len(r.Output) == 1 {
-		if o, err := tool.ReadObject(r.Output[0].For(provider.Messages)); err == nil && first(o.Get("content")) == '[' {
+		if o, err := readObject(r.Output[0].For(provider.Messages)); err == nil && first(o.Get("content")) == '[' {
 			return o.Get("content"), nil
 		}
 	}

@@ -105,7 +105,7 @@ func (d *streamDecoder) begin(index int, raw json.RawMessage, block tool.Object)
 
 func (d *streamDecoder) blockDelta(o tool.Object) ([]provider.Event, error) {
 	raw := o.Get("delta")
-	delta, err := tool.ReadObject(raw)
+	delta, err := readObject(raw)
 	if err != nil {
 		return nil, fmt.Errorf("read event \"content_block_delta\" of a stream: its delta: %w", err)
 	}
@@ -143,7 +143,7 @@ func (d *streamDecoder) find(index int, kind string) ([]provider.Event, *partial
 	default:
 		return nil, nil, fmt.Errorf("read event \"content_block_delta\" of a stream: block %d has not begun", index)
 	}
-	block, err := tool.ReadObject(raw)
+	block, err := readObject(raw)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -134,7 +134,7 @@ func (s *streamEncoder) Event(e provider.Event) error {
 func (s *streamEncoder) delta(kind string, e provider.Event) error {
 	raw := e.Block.For(provider.Messages)
 	if raw != nil {
-		o, err := tool.ReadObject(raw)
+		o, err := readObject(raw)
 		if err != nil {
 			return fmt.Errorf("write a piece of a stream: %w", err)
 		}
@@ -215,7 +215,7 @@ func (s *streamEncoder) block(b provider.Block) error {
 	if err != nil || len(raws) == 0 {
 		return err
 	}
-	o, err := tool.ReadObject(raws[0])
+	o, err := readObject(raws[0])
 	if err != nil {
 		return fmt.Errorf("write a block to a stream: %w", err)
 	}
@@ -345,7 +345,7 @@ func (s *streamEncoder) Fail(e *provider.Error) error {
 		return errors.New("write to a stream: it has ended")
 	}
 	s.ended = true
-	o, err := tool.ReadObject(format{}.EncodeError(e))
+	o, err := readObject(format{}.EncodeError(e))
 	if err != nil {
 		return fmt.Errorf("write an error to a stream: %w", err)
 	}
