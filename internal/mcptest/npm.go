@@ -76,6 +76,25 @@ func NewNode(t testing.TB) string {
 	return path
 }
 
+// NPMScripts copies the scripts of a folder to where they find the packages
+// that they import, and returns the Node.js that runs them and the copy. It
+// skips like NewNode.
+func NPMScripts(t testing.TB, folder string) (node, dir string) {
+	t.Helper()
+	node, dir = NewNode(t), t.TempDir()
+	packages, err := npmInstall()
+	if err != nil {
+		t.Fatal(err) // NewNode has seen it installed
+	}
+	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
+		t.Fatalf("copy the scripts of %s: %v", folder, err)
+	}
+	if err := os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatalf("give the scripts of %s their packages: %v", folder, err)
+	}
+	return node, dir
+}
+
 // entryPoint reads which file a package runs.
 func entryPoint(dir string) (string, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, "package.json"))

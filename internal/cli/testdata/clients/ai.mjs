@@ -1,0 +1,64 @@
+// The AI SDK, with its providers for each API.
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
+import { Heard, answer, conversation } from './lines.mjs';
+
+async function run(turn, model) {
+  const messages = conversation(turn.conversation);
+  if (turn.say) messages.push({ role: 'user', content: turn.say });
+  if (turn.answers) {
+    messages.push({
+      role: 'tool',
+      content: turn.answers.map((a) => ({ type: 'tool-result', toolCallId: a.id, toolName: a.name, output: { type: 'text', value: a.text } })),
+    });
+  }
+  const heard = new Heard(turn);
+  const ran = [];
+  const tools = Object.fromEntries((turn.tools ?? []).map((t) => [t.name, tool({
+    description: t.description,
+    inputSchema: jsonSchema(t.parameters),
+    // With "runs" the SDK itself calls the tool and goes on.
+    ...(turn.runs && { execute: async (args) => { ran.push(args); return turn.runs; } }),
+  })]));
+  const params = { model, messages, tools, maxRetries: 0, stopWhen: isStepCount(turn.runs ? 5 : 1), abortSignal: heard.controller.signal, ...turn.extra };
+  let result;
+  if (turn.stream) {
+    const stream = streamText({ ...params, onError: () => {} });
+    for await (const part of stream.stream) {
+      heard.event(part.type);
+      if (part.type === 'text-delta') heard.text(part.text);
+      if (part.type === 'error') throw part.error;
+      if (part.type === 'abort') throw Object.assign(new Error('aborted'), { name: 'AbortError' });
+    }
+    result = {};
+    for (const key of ['text', 'toolCalls', 'finishReason', 'usage', 'response', 'responseMessages', 'steps']) result[key] = await stream[key];
+  } else {
+    result = await generateText(params);
+  }
+  messages.push(...result.responseMessages);
+  return {
+    id: result.response.id,
+    model: result.response.modelId,
+    text: result.text,
+    calls: result.toolCalls.map((c) => ({ id: c.toolCallId, name: c.toolName, args: c.input })),
+    stop: result.finishReason,
+    usage: { input: result.usage.inputTokens, output: result.usage.outputTokens },
+    deltas: heard.deltas,
+    events: heard.events,
+    steps: result.steps.length,
+    ran,
+  };
+}
+
+const openai = (turn) => createOpenAI({ baseURL: turn.url + '/v1', apiKey: turn.key });
+const anthropic = (turn) => createAnthropic({ baseURL: turn.url + '/v1', apiKey: turn.key });
+const compatible = (turn) => createOpenAICompatible({ name: 'toolsearch', baseURL: turn.url + '/v1', apiKey: turn.key, includeUsage: true });
+
+await answer({
+  chat: (turn) => run(turn, openai(turn).chat(turn.model)),
+  responses: (turn) => run(turn, openai(turn).responses(turn.model)),
+  messages: (turn) => run(turn, anthropic(turn)(turn.model)),
+  compatible: (turn) => run(turn, compatible(turn)(turn.model)),
+});
