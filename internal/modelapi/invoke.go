@@ -51,8 +51,12 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request, c Caller) {
 	writeJSON(w, http.StatusOK, raw)
 }
 
-// maxSession bounds the name of a conversation, in bytes.
-const maxSession = 128
+// Bounds of texts, in bytes: the name of a conversation, and a tool's id, whose
+// name and owner have at most 128 each.
+const (
+	maxSession = 128
+	maxRef     = 512
+)
 
 func readInvocation(body []byte) (Invocation, *tool.Error) {
 	bad := func(reason, next string) (Invocation, *tool.Error) {
@@ -69,6 +73,7 @@ func readInvocation(body []byte) (Invocation, *tool.Error) {
 		switch m.Name {
 		case "tool":
 			i.Ref, ok = stringOf(m.Value)
+			ok = ok && len(i.Ref) <= maxRef
 		case "session", "sessionKey":
 			i.Session, ok = stringOf(m.Value)
 			ok = ok && validSession(i.Session)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -122,6 +123,7 @@ func (c *counted) Close() {
 type world struct {
 	*backend
 	url    string
+	base   string // of the mock model
 	model  *mock.Server
 	server *modelapi.Server
 	stop   context.CancelFunc // begins the shutdown
@@ -149,16 +151,18 @@ func (s *syncBuffer) String() string {
 func formats() []provider.Format { return []provider.Format{openai.Chat(), openai.Responses()} }
 
 // start serves on a real socket, with a mock model behind it.
-func start(t *testing.T, script mock.Script, change func(*modelapi.Options)) *world {
+func start(t testing.TB, script mock.Script, change func(*modelapi.Options)) *world {
 	t.Helper()
 	script.Formats = formats()
 	w := &world{backend: &backend{}, model: mock.New(script), served: make(chan error, 1), log: &syncBuffer{}}
-	base, stop, err := w.model.Listen("127.0.0.1:0")
+	var stop func() error
+	var err error
+	w.base, stop, err = w.model.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.backend.scope = tools(t)
-	if w.backend.model, err = provider.NewClient(provider.ClientConfig{Format: openai.Chat(), BaseURL: base, Retry: provider.Retry{Attempts: 1}}); err != nil {
+	if w.backend.model, err = provider.NewClient(provider.ClientConfig{Format: openai.Chat(), BaseURL: w.base, Retry: provider.Retry{Attempts: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	opt := modelapi.Options{Backend: w.backend, Formats: formats(), Keys: keys(), Drain: time.Minute, Logger: slog.New(slog.NewTextHandler(w.log, nil))}
@@ -190,7 +194,7 @@ func start(t *testing.T, script mock.Script, change func(*modelapi.Options)) *wo
 }
 
 // tools are weather (needs a city), and hidden, which the policy denies.
-func tools(t *testing.T) *toolsearch.Scope {
+func tools(t testing.TB) *toolsearch.Scope {
 	t.Helper()
 	fn := func(name string) *tool.Tool {
 		f, err := toolsearch.Func("test", name, "Tells the "+name, func(_ context.Context, in struct {
@@ -519,4 +523,34 @@ func TestInvoke(t *testing.T) {
 	if denied != strings.ReplaceAll(absent, "hodden", "hidden") {
 		t.Errorf("denied: %s\nabsent: %s", denied, absent)
 	}
+}
+
+// Whatever is sent to be invoked is answered with JSON, and with the status of a
+// request that is wrong unless a tool ran.
+func FuzzInvoke(f *testing.F) {
+	for _, seed := range []string{
+		`{"tool":"weather","args":{"city":"Oslo"},"session":"s"}`, `{"tool":"hidden"}`, `{"tool":1}`, `{"tool":"weather","args":null}`,
+		`[]`, ``, `{"tool":"weather","tool":"hidden"}`, `{"tool":"\u0000","args":{"a":1e999}}`, `{"session":"` + strings.Repeat("s", 200) + `"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	b := &backend{scope: tools(f)}
+	s, err := modelapi.New(modelapi.Options{Backend: b, Formats: formats(), Keys: keys()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer s.Close()
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/tools/invoke", bytes.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+aliceKey)
+		rec := httptest.NewRecorder()
+		s.ServeHTTP(rec, req)
+		var refused struct{ Code, Reason string }
+		if err := json.Unmarshal(rec.Body.Bytes(), &refused); err != nil {
+			t.Fatalf("%v: %s", err, rec.Body)
+		}
+		if (rec.Code == http.StatusOK) != (refused.Code == "") || rec.Code == http.StatusInternalServerError || strings.Contains(rec.Body.String(), "hidden of") {
+			t.Errorf("%s: %d %s", body, rec.Code, rec.Body)
+		}
+	})
 }
