@@ -15,6 +15,7 @@ import (
 	"hash"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolsearch/toolsearch/rank"
 	"github.com/toolsearch/toolsearch/schema"
@@ -25,12 +26,41 @@ import (
 type Catalog struct {
 	tools       []*tool.Tool // sorted by id bytes; the index's documents in this order
 	direct      []*tool.Tool // visible tools, sorted by id bytes
-	byID        map[tool.ID]int32
-	byName      map[string][]int32 // exact name → cataloged tools
-	folded      map[string][]int32 // tool.Normalize(name) → cataloged tools
-	index       *rank.Index
-	fingerprint string
+	names       names        // of tools, or of those that base lacks
+	base        *Catalog     // what it was extended from, or nil
+	index       func() *rank.Index
+	fingerprint func() string
 	outages     []Outage
+	// indexing is held while a catalog that was extended from this one is indexed.
+	indexing *sync.Mutex
+}
+
+// names finds tools by what they are called.
+type names struct {
+	byID   map[tool.ID]*tool.Tool
+	exact  map[string][]*tool.Tool // by name
+	folded map[string][]*tool.Tool // by tool.Normalize(name)
+}
+
+// add adds tools, which are in id order.
+func (n *names) add(tools []*tool.Tool) error {
+	n.byID = make(map[tool.ID]*tool.Tool, len(tools))
+	n.exact = make(map[string][]*tool.Tool, len(tools))
+	n.folded = make(map[string][]*tool.Tool, len(tools))
+	for _, t := range tools {
+		if _, twice := n.byID[t.ID]; twice {
+			return sameID(t)
+		}
+		n.byID[t.ID] = t
+		n.exact[t.Name] = append(n.exact[t.Name], t)
+		f := tool.Normalize(t.Name)
+		n.folded[f] = append(n.folded[f], t)
+	}
+	return nil
+}
+
+func sameID(t *tool.Tool) error {
+	return fmt.Errorf("build catalog: two tools have the id %q; rename one of their owners", t.ID)
 }
 
 // Outage says why tools of one owner may be missing or stale. Only owners that
@@ -50,42 +80,41 @@ type Input struct {
 // Build makes a catalog. It fails when two tools have one id, since a call
 // could then reach the wrong one, and when a tool is not complete.
 func Build(in Input) (*Catalog, error) {
-	c := &Catalog{outages: slices.Clone(in.Outages)}
-	for _, t := range in.Tools {
-		if t == nil || t.ID == "" || t.Name == "" || t.Input == nil {
-			return nil, fmt.Errorf("build catalog: tool %+v lacks an id, a name or an input schema", idOf(t))
-		}
-		if t.Mode == tool.DirectOnly {
-			c.direct = append(c.direct, t)
-		} else {
-			c.tools = append(c.tools, t)
-		}
+	c := &Catalog{outages: slices.Clone(in.Outages), indexing: &sync.Mutex{}}
+	var err error
+	if c.tools, c.direct, err = split(in.Tools); err != nil {
+		return nil, err
 	}
-	sortByID(c.tools)
-	sortByID(c.direct)
-	c.byID = make(map[tool.ID]int32, len(c.tools))
-	c.byName = make(map[string][]int32, len(c.tools))
-	c.folded = make(map[string][]int32, len(c.tools))
-	docs := make([]rank.Document, len(c.tools))
-	for i, t := range c.tools {
-		if _, twice := c.byID[t.ID]; twice {
-			return nil, fmt.Errorf("build catalog: two tools have the id %q; rename one of their owners", t.ID)
-		}
-		n := int32(i)
-		c.byID[t.ID] = n
-		c.byName[t.Name] = append(c.byName[t.Name], n)
-		f := tool.Normalize(t.Name)
-		c.folded[f] = append(c.folded[f], n)
-		docs[i] = document(t)
+	if err := c.names.add(c.tools); err != nil {
+		return nil, err
 	}
 	for _, t := range c.direct {
-		if _, twice := c.byID[t.ID]; twice {
-			return nil, fmt.Errorf("build catalog: two tools have the id %q; rename one of their owners", t.ID)
+		if _, twice := c.names.byID[t.ID]; twice {
+			return nil, sameID(t)
 		}
 	}
-	c.index = rank.Build(docs)
-	c.fingerprint = Fingerprint(in.Tools)
+	index, fingerprint := rank.Build(documents(c.tools)), Fingerprint(in.Tools)
+	c.index = func() *rank.Index { return index }
+	c.fingerprint = func() string { return fingerprint }
 	return c, nil
+}
+
+// split checks tools and sorts them into those of the catalog and those that
+// are visible.
+func split(list []*tool.Tool) (tools, direct []*tool.Tool, err error) {
+	for _, t := range list {
+		switch {
+		case t == nil || t.ID == "" || t.Name == "" || t.Input == nil:
+			return nil, nil, fmt.Errorf("build catalog: tool %+v lacks an id, a name or an input schema", idOf(t))
+		case t.Mode == tool.DirectOnly:
+			direct = append(direct, t)
+		default:
+			tools = append(tools, t)
+		}
+	}
+	sortByID(tools)
+	sortByID(direct)
+	return tools, direct, nil
 }
 
 func idOf(t *tool.Tool) string {
@@ -97,6 +126,14 @@ func idOf(t *tool.Tool) string {
 
 func sortByID(tools []*tool.Tool) {
 	slices.SortFunc(tools, func(a, b *tool.Tool) int { return strings.Compare(string(a.ID), string(b.ID)) })
+}
+
+func documents(tools []*tool.Tool) []rank.Document {
+	docs := make([]rank.Document, len(tools))
+	for i, t := range tools {
+		docs[i] = document(t)
+	}
+	return docs
 }
 
 // document is what search may know of a tool. The schema of an untrusted
@@ -180,7 +217,7 @@ func (c *Catalog) WithOutages(outages []Outage) *Catalog {
 }
 
 // Fingerprint identifies the catalog's content.
-func (c *Catalog) Fingerprint() string { return c.fingerprint }
+func (c *Catalog) Fingerprint() string { return c.fingerprint() }
 
 // IndexBytes is the size of the search index in memory.
-func (c *Catalog) IndexBytes() int64 { return c.index.Bytes() }
+func (c *Catalog) IndexBytes() int64 { return c.index().Bytes() }

@@ -16,7 +16,7 @@ func (c *Catalog) Likely(text string, max int, keep func(*tool.Tool) bool) []*to
 		return nil
 	}
 	var out []*tool.Tool
-	for _, h := range c.index.Search(rank.Query{Text: text, Limit: maxLikelyHits}).Hits {
+	for _, h := range c.index().Search(rank.Query{Text: text, Limit: maxLikelyHits}).Hits {
 		t := c.tools[h.Doc]
 		if h.Weak || !t.Source.Trusted() || !keep(t) {
 			continue

@@ -13,26 +13,58 @@ const maxSuggestions = 3
 // maxRefEcho bounds, in bytes, how much of a caller's reference an error repeats.
 const maxRefEcho = 200
 
+// byID finds a cataloged tool.
+func (c *Catalog) byID(id tool.ID) (*tool.Tool, bool) {
+	for ; c != nil; c = c.base {
+		if t, ok := c.names.byID[id]; ok {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// named lists the cataloged tools of that exact name, in id order.
+func (c *Catalog) named(name string) []*tool.Tool {
+	own := c.names.exact[name]
+	if c.base == nil {
+		return own
+	}
+	return merged(c.base.named(name), own)
+}
+
+// folded lists the cataloged tools whose name normalises to that, in id order.
+func (c *Catalog) folded(name string) []*tool.Tool {
+	own := c.names.folded[name]
+	if c.base == nil {
+		return own
+	}
+	return merged(c.base.folded(name), own)
+}
+
+// Named reports whether a cataloged tool has exactly that name.
+func (c *Catalog) Named(name string) bool { return len(c.named(name)) > 0 }
+
 // Resolve finds the cataloged tool that ref means: its exact id; else its exact
 // name, if one tool has it; else the one tool whose name differs only in case,
 // '-' and '_'. The error is a *tool.Error that suggests what may have been meant.
 func (c *Catalog) Resolve(ref string) (*tool.Tool, error) {
 	ref = strings.TrimSpace(ref)
-	if i, ok := c.byID[tool.ID(ref)]; ok {
-		return c.tools[i], nil
+	if t, ok := c.byID(tool.ID(ref)); ok {
+		return t, nil
 	}
-	if t := c.visible(ref); t != nil && len(c.byName[ref]) == 0 {
+	named := c.named(ref)
+	if t := c.visible(ref); t != nil && len(named) == 0 {
 		return nil, &tool.Error{
 			Code:   tool.CodeCallDirectly,
 			Reason: fmt.Sprintf("%q is visible to you already, so it is not in the catalog", t.Name),
 			Next:   "Call it directly by that name.",
 		}
 	}
-	if docs := c.byName[ref]; len(docs) > 0 {
-		return c.only(ref, docs)
+	if len(named) > 0 {
+		return only(ref, named)
 	}
-	if docs := c.folded[tool.Normalize(ref)]; len(docs) == 1 {
-		return c.tools[docs[0]], nil
+	if near := c.folded(tool.Normalize(ref)); len(near) == 1 {
+		return near[0], nil
 	}
 	return nil, c.unknown(ref)
 }
@@ -56,21 +88,22 @@ func (c *Catalog) visible(ref string) *tool.Tool {
 	return nil
 }
 
-func (c *Catalog) only(ref string, docs []int32) (*tool.Tool, error) {
-	if len(docs) == 1 {
-		return c.tools[docs[0]], nil
+// only returns the one tool that is named so.
+func only(ref string, named []*tool.Tool) (*tool.Tool, error) {
+	if len(named) == 1 {
+		return named[0], nil
 	}
 	ids := make([]string, 0, maxSuggestions)
-	for _, d := range docs[:min(len(docs), maxSuggestions)] {
-		ids = append(ids, string(c.tools[d].ID))
+	for _, t := range named[:min(len(named), maxSuggestions)] {
+		ids = append(ids, string(t.ID))
 	}
 	more := ""
-	if n := len(docs) - len(ids); n > 0 {
+	if n := len(named) - len(ids); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return nil, &tool.Error{
 		Code:   tool.CodeAmbiguous,
-		Reason: fmt.Sprintf("%d tools are named %q", len(docs), tool.Clean(ref, maxRefEcho)),
+		Reason: fmt.Sprintf("%d tools are named %q", len(named), tool.Clean(ref, maxRefEcho)),
 		Next:   "Pass the exact id of one: " + strings.Join(ids, ", ") + more + ".",
 	}
 }
@@ -86,7 +119,7 @@ func (c *Catalog) unknown(ref string) error {
 	}
 	next := "Use tool_search to find a tool, then its exact id."
 	var names []string
-	for _, d := range c.index.Suggest(ref, maxSuggestions) {
+	for _, d := range c.index().Suggest(ref, maxSuggestions) {
 		names = append(names, string(c.tools[d].ID))
 	}
 	if len(names) > 0 {

@@ -62,7 +62,7 @@ type Score struct {
 // Search finds the tools that fit the query, best first. Nothing found is an
 // empty list, never an arbitrary slice.
 func (c *Catalog) Search(q rank.Query) Results {
-	found := c.index.Search(q)
+	found := c.index().Search(q)
 	r := Results{
 		Hits:    make([]Hit, len(found.Hits)),
 		Scores:  make([]Score, len(found.Hits)),
@@ -81,7 +81,7 @@ func (c *Catalog) Search(q rank.Query) Results {
 // Rank returns only the ids that Search would find, best first, without
 // rendering them: what an evaluation needs.
 func (c *Catalog) Rank(query string, limit int) []string {
-	found := c.index.Search(rank.Query{Text: query, Limit: limit})
+	found := c.index().Search(rank.Query{Text: query, Limit: limit})
 	ids := make([]string, len(found.Hits))
 	for i, h := range found.Hits {
 		ids[i] = string(c.tools[h.Doc].ID)
@@ -194,7 +194,7 @@ func (c *Catalog) SearchBatch(b Batch) (BatchResults, error) {
 	out := BatchResults{Results: make([]BatchGroup, len(b))}
 	for i, q := range b {
 		g := BatchGroup{Query: q.Query, Candidates: []Hit{}}
-		for _, h := range c.index.Search(rank.Query{Text: q.Query, Limit: q.Limit}).Hits {
+		for _, h := range c.index().Search(rank.Query{Text: q.Query, Limit: q.Limit}).Hits {
 			e := Entry(c.tools[h.Doc])
 			cut := false
 			if e.Description, cut = tool.CutChars(e.Description, MaxBatchDescription); cut {

@@ -81,6 +81,12 @@ func (n *Names) Lookup(name string) (*tool.Tool, bool) {
 	return nil, false
 }
 
+// Has reports whether a tool has exactly that wire name.
+func (n *Names) Has(name string) bool {
+	_, ok := n.exact[name]
+	return ok
+}
+
 // All returns the wire names in byte order.
 func (n *Names) All() []string {
 	names := make([]string, 0, len(n.exact))

@@ -62,6 +62,8 @@ type Plan struct {
 	Warnings    []string
 	Fingerprint string
 	Auto        *Decision // nil unless the mode was left to planning
+
+	core map[string]struct{} // names of the core tools in Offered
 }
 
 // Planner keeps the current plan and swaps it when a source changes. It is
@@ -218,7 +220,7 @@ func (p *Planner) plan() (*Plan, error) {
 	if err != nil && settled {
 		return nil, fmt.Errorf("plan the tools: %w", err)
 	}
-	plan.Offered, plan.Allowed = offered, allowed
+	plan.Offered, plan.Allowed, plan.core = offered, allowed, coreNames(offered)
 
 	mode := p.cfg.Mode
 	if plan.Auto = p.decide(allowed, pending); plan.Auto != nil {
@@ -246,21 +248,51 @@ func (p *Planner) plan() (*Plan, error) {
 	return plan, nil
 }
 
+// coreNames are the names of the core tools among them.
+func coreNames(tools []*tool.Tool) map[string]struct{} {
+	out := map[string]struct{}{}
+	for _, t := range tools {
+		if t.Source == tool.OpenClaw && t.Owner == tool.CoreOwner {
+			out[t.Name] = struct{}{}
+		}
+	}
+	return out
+}
+
 // view splits tools into those a model sees and those behind search. visible
 // are seen in any case.
 func (p *Planner) view(mode surface.Mode, tools, visible []*tool.Tool) (*surface.View, error) {
-	view := &surface.View{Mode: mode}
-	direct := tools
-	if mode != surface.Off {
-		var err error
-		if view.Catalog, err = catalog.Build(catalog.Input{Tools: tools}); err != nil {
-			return nil, err
-		}
-		direct = view.Catalog.Direct()
+	if mode == surface.Off {
+		return p.viewOf(&surface.View{Mode: mode}, append(slices.Clip(tools), visible...))
 	}
-	direct = append(slices.Clip(direct), visible...)
+	c, err := catalog.Build(catalog.Input{Tools: tools})
+	if err != nil {
+		return nil, err
+	}
+	view := &surface.View{Mode: mode, Catalog: c}
 	if mode == surface.Directory {
-		view.Listing = p.listing(view.Catalog).Text
+		view.Listing = p.listing(c).Text
+	}
+	return p.viewOf(view, append(slices.Clip(c.Direct()), visible...))
+}
+
+// extend adds tools to those of a view: some behind search, and some that are
+// seen in any case. It does not index them: see catalog.Extend.
+func (p *Planner) extend(v *surface.View, hidden, visible []*tool.Tool) (*surface.View, error) {
+	c, err := v.Catalog.Extend(hidden)
+	if err != nil {
+		return nil, err
+	}
+	view := &surface.View{Mode: v.Mode, Catalog: c, Listing: v.Listing}
+	if v.Mode == surface.Directory && len(hidden) > 0 {
+		view.Listing = p.listing(c).Text
+	}
+	return p.viewOf(view, append(slices.Clip(c.Direct()), visible...))
+}
+
+// viewOf completes a view with what is seen of it.
+func (p *Planner) viewOf(view *surface.View, direct []*tool.Tool) (*surface.View, error) {
+	if view.Mode == surface.Directory {
 		direct = append(direct, p.required(view.Catalog, direct)...)
 	}
 	var err error

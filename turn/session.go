@@ -239,8 +239,11 @@ func (s *Session) viewOf(plan *Plan) (*surface.View, error) {
 	key := string(mode) + "\x00" + plan.Fingerprint + "\x00" + s.stamp
 	view, err := s.planner.sessions.view(key, func() (*surface.View, error) {
 		hidden := slices.DeleteFunc(slices.Clone(s.client), func(t *tool.Tool) bool { return slices.Contains(s.shown, t) })
-		if s.searched {
+		switch {
+		case s.searched:
 			return s.planner.view(mode, hidden, slices.Concat(plan.Allowed, s.shown))
+		case mode == plan.View.Mode && plan.View.Catalog != nil:
+			return s.planner.extend(plan.View, hidden, s.shown)
 		}
 		return s.planner.view(mode, slices.Concat(plan.Allowed, hidden), s.shown)
 	})
@@ -259,26 +262,18 @@ func collisions(plan *Plan, client []*tool.Tool, mode surface.Mode) error {
 	if len(client) == 0 {
 		return nil
 	}
-	taken := map[string]bool{}
-	for _, name := range plan.View.Direct.All() {
-		taken[name] = true
+	taken := func(name string) bool {
+		_, core := plan.core[name]
+		return core || surface.IsControl(name) || plan.View.Direct.Has(name) ||
+			mode == surface.Directory && plan.View.Catalog != nil && plan.View.Catalog.Named(name)
 	}
-	for _, t := range plan.Offered {
-		if t.Source == tool.OpenClaw && t.Owner == tool.CoreOwner {
-			taken[t.Name] = true
-		}
-	}
-	if mode == surface.Directory && plan.View.Catalog != nil {
-		for _, t := range plan.View.Catalog.Tools() {
-			taken[t.Name] = true
-		}
-	}
+	seen := make(map[string]struct{}, len(client))
 	var out CollisionError
 	for _, t := range client {
-		if surface.IsControl(t.Name) || taken[t.Name] {
+		if _, twice := seen[t.Name]; twice || taken(t.Name) {
 			out.Names = append(out.Names, fmt.Sprintf("%q", tool.Clean(t.Name, 128)))
 		}
-		taken[t.Name] = true
+		seen[t.Name] = struct{}{}
 	}
 	if len(out.Names) == 0 {
 		return nil
