@@ -1,10 +1,8 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -20,27 +18,10 @@ type Object []Member
 // ReadObject splits a JSON object at its first level. A member that stands
 // twice is kept twice; Repeated finds it.
 func ReadObject(raw json.RawMessage) (Object, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("expected a JSON object")
+	if !json.Valid(raw) {
+		return nil, errors.New("expected a JSON object, and this is no valid JSON")
 	}
-	out := Object{}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("read a member's name: %w", err)
-		}
-		var m Member
-		m.Name, _ = key.(string) // inside an object the decoder yields strings
-		if err := dec.Decode(&m.Value); err != nil {
-			return nil, fmt.Errorf("read member %q: %w", m.Name, err)
-		}
-		out = append(out, m)
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("read the end of an object: %w", err)
-	}
-	return out, nil
+	return SplitObject(raw)
 }
 
 // Index returns the position of the first member of that name, or -1.

@@ -16,7 +16,7 @@ func at(path string, more any) string { return fmt.Sprintf("%s.%v", path, more) 
 // readStrict reads an object of a request. A member that stands twice is
 // refused: two readers might each take another one.
 func readStrict(path string, raw json.RawMessage) (tool.Object, error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil, wrong(path, "Input should be an object")
 	}
@@ -41,7 +41,7 @@ func decodeMessage(path string, raw json.RawMessage) (provider.Message, error) {
 	if err != nil {
 		return m, err
 	}
-	role, _ := readString(o.Get("role"))
+	role, _ := tool.ReadString(o.Get("role"))
 	switch m.Role = provider.Role(role); m.Role {
 	case provider.User, provider.Assistant, provider.System:
 	default:
@@ -68,10 +68,10 @@ func decodeContent(path string, raw json.RawMessage) ([]provider.Block, error) {
 	if absent(raw) {
 		return nil, wrong(path, "Field required")
 	}
-	if s, ok := readString(raw); ok {
+	if s, ok := tool.ReadString(raw); ok {
 		return []provider.Block{textBlock(s)}, nil
 	}
-	items, ok := readArray(raw)
+	items, ok := tool.SplitArray(raw)
 	if !ok {
 		return nil, wrong(path, "Input should be a string or an array of blocks")
 	}
@@ -121,7 +121,7 @@ func needString(path string, o tool.Object, name string) (string, error) {
 	if absent(raw) {
 		return "", wrong(at(path, name), "Field required")
 	}
-	s, ok := readString(raw)
+	s, ok := tool.ReadString(raw)
 	if !ok {
 		return "", wrong(at(path, name), "Input should be a string")
 	}
@@ -140,17 +140,17 @@ func needName(path string, o tool.Object, name string) (string, error) {
 // readImage reads a picture by bytes or by address. Any other source, such as an
 // uploaded file, only this API can read: the block stays Opaque.
 func readImage(b *provider.Block, o tool.Object) {
-	source, err := readObject(o.Get("source"))
+	source, err := tool.SplitObject(o.Get("source"))
 	if err != nil {
 		return
 	}
 	var image provider.ImageData
 	switch kindOf(source) {
 	case "base64":
-		image.MIMEType, _ = readString(source.Get("media_type"))
-		image.Data, _ = readString(source.Get("data"))
+		image.MIMEType, _ = tool.ReadString(source.Get("media_type"))
+		image.Data, _ = tool.ReadString(source.Get("data"))
 	case "url":
-		image.URL, _ = readString(source.Get("url"))
+		image.URL, _ = tool.ReadString(source.Get("url"))
 	}
 	if image.Data != "" || image.URL != "" {
 		b.Kind, b.Image = provider.Image, image
@@ -213,7 +213,7 @@ func decodeAnswer(path string, o tool.Object) (provider.Answer, error) {
 // readReference returns the tool that a tool_reference names, or "" for another
 // block.
 func readReference(path string, raw json.RawMessage) (string, error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil || kindOf(o) != "tool_reference" {
 		return "", nil // decodeBlock has read it: an object it is
 	}
@@ -223,18 +223,18 @@ func readReference(path string, raw json.RawMessage) (string, error) {
 // searched lists the tools that a tool_search_tool_result refers to; ok is false
 // for another block.
 func searched(raw json.RawMessage) (names []string, ok bool) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil || kindOf(o) != "tool_search_tool_result" {
 		return nil, false
 	}
-	content, err := readObject(o.Get("content"))
+	content, err := tool.SplitObject(o.Get("content"))
 	if err != nil {
 		return nil, true
 	}
-	items, _ := readArray(content.Get("tool_references"))
+	items, _ := tool.SplitArray(content.Get("tool_references"))
 	for _, item := range items {
-		if ref, err := readObject(item); err == nil {
-			if name, _ := readString(ref.Get("tool_name")); name != "" {
+		if ref, err := tool.SplitObject(item); err == nil {
+			if name, _ := tool.ReadString(ref.Get("tool_name")); name != "" {
 				names = append(names, name)
 			}
 		}
@@ -257,10 +257,10 @@ func mendBlock(raw json.RawMessage) (b provider.Block, made bool, err error) {
 		return b, false, nil
 	case "text":
 		b.Kind = provider.Text
-		b.Text, _ = readString(o.Get("text"))
+		b.Text, _ = tool.ReadString(o.Get("text"))
 	case "thinking":
 		b.Kind = provider.Thinking
-		b.Text, _ = readString(o.Get("thinking"))
+		b.Text, _ = tool.ReadString(o.Get("thinking"))
 	case "tool_use":
 		b.Kind = provider.ToolCall
 		b, err = mendCall(b, o)
@@ -270,8 +270,8 @@ func mendBlock(raw json.RawMessage) (b provider.Block, made bool, err error) {
 
 func mendCall(b provider.Block, o tool.Object) (provider.Block, error) {
 	c := &b.Call
-	c.Name, _ = readString(o.Get("name"))
-	c.ID, _ = readString(o.Get("id"))
+	c.Name, _ = tool.ReadString(o.Get("name"))
+	c.ID, _ = tool.ReadString(o.Get("id"))
 	mend := &fields{out: slices.Clone(o)}
 	changed := false
 	if c.ID == "" {

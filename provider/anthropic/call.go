@@ -37,7 +37,7 @@ func argsOf(text string) (json.RawMessage, error) {
 		if inner[0] == '{' && json.Valid([]byte(inner)) {
 			return json.RawMessage(inner), nil
 		}
-		next, ok := readString(json.RawMessage(inner))
+		next, ok := tool.ReadString(json.RawMessage(inner))
 		if !ok {
 			break
 		}
@@ -65,7 +65,7 @@ func readInput(raw json.RawMessage) (args, mended json.RawMessage, err error) {
 	if first(raw) == '{' {
 		return raw, nil, nil
 	}
-	text, ok := readString(raw)
+	text, ok := tool.ReadString(raw)
 	if !ok {
 		text = string(raw)
 	}

@@ -107,8 +107,8 @@ func (format) DecodeError(status int, body []byte) *provider.Error {
 // readError fills e from an error object, also from the shapes of lookalikes: a
 // text in place of the inner object, or the message on top.
 func readError(e *provider.Error, o tool.Object) {
-	e.Message, _ = readString(o.Get("message"))
-	if text, ok := readString(o.Get("error")); ok {
+	e.Message, _ = tool.ReadString(o.Get("message"))
+	if text, ok := tool.ReadString(o.Get("error")); ok {
 		e.Message = text
 	}
 	inner, err := tool.ReadObject(o.Get("error"))
@@ -116,11 +116,11 @@ func readError(e *provider.Error, o tool.Object) {
 		return
 	}
 	e.Type = kindOf(inner)
-	if text, ok := readString(inner.Get("message")); ok {
+	if text, ok := tool.ReadString(inner.Get("message")); ok {
 		e.Message = text
 	}
 	if details, err := tool.ReadObject(inner.Get("details")); err == nil {
-		e.Code, _ = readString(details.Get("error_code"))
+		e.Code, _ = tool.ReadString(details.Get("error_code"))
 	}
 }
 

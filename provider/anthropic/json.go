@@ -118,7 +118,7 @@ func repeated(o tool.Object) (string, bool) {
 // readOnce reads an object in which no member stands twice: two readers might each
 // take another one.
 func readOnce(raw json.RawMessage) (tool.Object, error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +130,6 @@ func readOnce(raw json.RawMessage) (tool.Object, error) {
 
 // kindOf returns an object's type, or "".
 func kindOf(o tool.Object) string {
-	kind, _ := readString(o.Get("type"))
+	kind, _ := tool.ReadString(o.Get("type"))
 	return kind
 }

@@ -29,12 +29,12 @@ func decodeParams(o tool.Object) (provider.Params, error) {
 		return p, err
 	}
 	if raw := o.Get("stop_sequences"); !absent(raw) {
-		items, ok := readArray(raw)
+		items, ok := tool.SplitArray(raw)
 		if !ok {
 			return p, wrong("stop_sequences", "Input should be an array")
 		}
 		for i, item := range items {
-			s, ok := readString(item)
+			s, ok := tool.ReadString(item)
 			if !ok {
 				return p, wrong(at("stop_sequences", i), "Input should be a string")
 			}

@@ -58,7 +58,7 @@ func readModel(o tool.Object) (string, error) {
 	if absent(raw) {
 		return "", wrong("model", "Field required")
 	}
-	model, ok := readString(raw)
+	model, ok := tool.ReadString(raw)
 	if !ok || model == "" {
 		return "", wrong("model", "Input should be the name of a model")
 	}
@@ -82,7 +82,7 @@ func decodeMessages(r *provider.Request, o tool.Object) error {
 	if absent(raw) {
 		return wrong("messages", "Field required")
 	}
-	items, ok := readArray(raw)
+	items, ok := tool.SplitArray(raw)
 	if !ok {
 		return wrong("messages", "Input should be an array")
 	}
@@ -113,7 +113,7 @@ func decodeTools(raw json.RawMessage) (offered, error) {
 	if absent(raw) {
 		return out, nil
 	}
-	items, ok := readArray(raw)
+	items, ok := tool.SplitArray(raw)
 	if !ok {
 		return out, wrong("tools", "Input should be an array")
 	}
@@ -154,13 +154,13 @@ func decodeTool(path string, raw json.RawMessage) (t provider.Tool, name string,
 		}
 	}
 	if raw := o.Get("type"); !absent(raw) {
-		kind, ok := readString(raw)
+		kind, ok := tool.ReadString(raw)
 		if !ok || kind == "" {
 			return t, "", wrong(at(path, "type"), "Input should be a string")
 		}
 		if kind != "custom" {
 			t.Hosted = kind
-			name, _ = readString(o.Get("name"))
+			name, _ = tool.ReadString(o.Get("name"))
 			return t, name, nil
 		}
 	}

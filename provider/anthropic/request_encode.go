@@ -165,7 +165,7 @@ func (w writer) message(m run) (json.RawMessage, error) {
 	}
 	f := &fields{}
 	if ours != nil { // members of the message that stands in the bytes live on
-		o, err := readObject(ours)
+		o, err := tool.SplitObject(ours)
 		if err != nil {
 			return nil, fmt.Errorf("read a message of its own API: %w", err)
 		}

@@ -54,7 +54,7 @@ func (f format) DecodeResponse(body []byte) (*provider.Response, error) {
 		e := f.DecodeError(0, body)
 		return nil, e
 	}
-	items, ok := readArray(o.Get("content"))
+	items, ok := tool.SplitArray(o.Get("content"))
 	if !ok {
 		return nil, errors.New("read an answer of the Messages API: it has no array \"content\"; check the provider's api and base URL")
 	}
@@ -85,9 +85,9 @@ func buildResponse(o tool.Object, blocks []provider.Block, content json.RawMessa
 	for _, m := range o {
 		switch m.Name {
 		case "id":
-			r.ID, _ = readString(m.Value)
+			r.ID, _ = tool.ReadString(m.Value)
 		case "model":
-			r.Model, _ = readString(m.Value)
+			r.Model, _ = tool.ReadString(m.Value)
 		case "content":
 		default:
 			r.Fields = append(r.Fields, m)
@@ -96,7 +96,7 @@ func buildResponse(o tool.Object, blocks []provider.Block, content json.RawMessa
 	if r.ID == "" {
 		r.ID = newID("msg_")
 	}
-	reason, _ := readString(o.Get("stop_reason"))
+	reason, _ := tool.ReadString(o.Get("stop_reason"))
 	r.Stop, r.Usage = stopOf(reason), readUsage(o.Get("usage"))
 	if len(blocks) > 0 {
 		f := &fields{}
@@ -117,7 +117,7 @@ func buildResponse(o tool.Object, blocks []provider.Block, content json.RawMessa
 // readUsage reads token counts. This API counts what came from a cache, or went
 // into one, beside input_tokens; a neutral Input counts all of it.
 func readUsage(raw json.RawMessage) provider.Usage {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return provider.Usage{} // counts are told, never relied on
 	}
@@ -134,7 +134,7 @@ func readUsage(raw json.RawMessage) provider.Usage {
 // writeUsage writes token counts: the object as it came while it says the same,
 // or else with its counts replaced.
 func writeUsage(u provider.Usage, came json.RawMessage) (json.RawMessage, error) {
-	o, err := readObject(came)
+	o, err := tool.SplitObject(came)
 	if err == nil && o.Index("output_tokens") >= 0 && readUsage(came) == u {
 		return came, nil
 	}
@@ -167,7 +167,7 @@ func ending(r *provider.Response) (tool.Object, error) {
 		came = r.Fields
 	}
 	f := &fields{}
-	reason, _ := readString(came.Get("stop_reason"))
+	reason, _ := tool.ReadString(came.Get("stop_reason"))
 	if reason != "" && stopOf(reason) == r.Stop {
 		f.raw("stop_reason", came.Get("stop_reason"))
 	} else {
@@ -238,7 +238,7 @@ func (format) EncodeResponse(r *provider.Response) ([]byte, error) {
 
 func responseContent(r *provider.Response) (json.RawMessage, error) {
 	if len(r.Output) == 1 {
-		if o, err := readObject(r.Output[0].For(provider.Messages)); err == nil && first(o.Get("content")) == '[' {
+		if o, err := tool.SplitObject(r.Output[0].For(provider.Messages)); err == nil && first(o.Get("content")) == '[' {
 			return o.Get("content"), nil
 		}
 	}

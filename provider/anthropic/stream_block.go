@@ -48,10 +48,10 @@ func (p *partial) member(name string) (*grown, error) {
 	p.grown = append(p.grown, grown{name: name})
 	g := &p.grown[len(p.grown)-1]
 	was := p.block.Get(name)
-	if s, ok := readString(was); ok {
+	if s, ok := tool.ReadString(was); ok {
 		g.text.WriteString(s)
 	}
-	g.items, _ = readArray(was)
+	g.items, _ = tool.SplitArray(was)
 	return g, nil
 }
 
@@ -93,10 +93,10 @@ func (d *streamDecoder) begin(index int, raw json.RawMessage, block tool.Object)
 	switch p.kind {
 	case "text":
 		event.Kind = provider.TextDelta
-		event.Text, _ = readString(block.Get("text"))
+		event.Text, _ = tool.ReadString(block.Get("text"))
 	case "thinking":
 		event.Kind = provider.ThinkingDelta
-		event.Text, _ = readString(block.Get("thinking"))
+		event.Text, _ = tool.ReadString(block.Get("thinking"))
 	default:
 		return events, nil
 	}
@@ -105,7 +105,7 @@ func (d *streamDecoder) begin(index int, raw json.RawMessage, block tool.Object)
 
 func (d *streamDecoder) blockDelta(o tool.Object) ([]provider.Event, error) {
 	raw := o.Get("delta")
-	delta, err := readObject(raw)
+	delta, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil, fmt.Errorf("read event \"content_block_delta\" of a stream: its delta: %w", err)
 	}
@@ -143,7 +143,7 @@ func (d *streamDecoder) find(index int, kind string) ([]provider.Event, *partial
 	default:
 		return nil, nil, fmt.Errorf("read event \"content_block_delta\" of a stream: block %d has not begun", index)
 	}
-	block, err := readObject(raw)
+	block, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,7 +166,7 @@ func (p *partial) apply(kind string, delta tool.Object) (event provider.Event, w
 	switch kind {
 	case "text_delta", "thinking_delta":
 		name := strings.TrimSuffix(kind, "_delta")
-		event.Text, _ = readString(delta.Get(name))
+		event.Text, _ = tool.ReadString(delta.Get(name))
 		if p.kind != name || event.Text == "" {
 			event.Kind = 0
 		}
@@ -176,7 +176,7 @@ func (p *partial) apply(kind string, delta tool.Object) (event provider.Event, w
 		}
 		return event, false, err
 	case "input_json_delta":
-		piece, _ := readString(delta.Get("partial_json"))
+		piece, _ := tool.ReadString(delta.Get("partial_json"))
 		p.input.WriteString(piece)
 		p.typed = true
 		return provider.Event{}, false, nil
@@ -211,7 +211,7 @@ func (p *partial) fold(delta tool.Object) error {
 		if err != nil {
 			return err
 		}
-		if s, ok := readString(m.Value); ok && g.value == nil {
+		if s, ok := tool.ReadString(m.Value); ok && g.value == nil {
 			g.text.WriteString(s)
 		} else {
 			g.value = m.Value

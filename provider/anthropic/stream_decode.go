@@ -63,7 +63,7 @@ func (d *streamDecoder) frame(name string, data []byte) ([]provider.Event, error
 		return nil, fmt.Errorf("read event %q of a stream: its data is not valid JSON", name)
 	}
 	data = bytes.Clone(data) // what is read shares its memory
-	o, err := readObject(data)
+	o, err := tool.SplitObject(data)
 	if err != nil {
 		return nil, fmt.Errorf("read event %q of a stream: %w", name, err)
 	}
@@ -132,7 +132,7 @@ func (d *streamDecoder) messageDelta(o tool.Object) error {
 		switch m.Name {
 		case "type":
 		case "delta":
-			delta, err := readObject(m.Value)
+			delta, err := tool.SplitObject(m.Value)
 			if err != nil {
 				return fmt.Errorf("read event \"message_delta\" of a stream: its delta: %w", err)
 			}
@@ -143,7 +143,7 @@ func (d *streamDecoder) messageDelta(o tool.Object) error {
 			}
 			d.stopped = d.stopped || !absent(delta.Get("stop_reason"))
 		case "usage":
-			usage, err := readObject(m.Value)
+			usage, err := tool.SplitObject(m.Value)
 			if err != nil {
 				continue // counts are told, never relied on
 			}

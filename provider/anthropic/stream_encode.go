@@ -134,7 +134,7 @@ func (s *streamEncoder) Event(e provider.Event) error {
 func (s *streamEncoder) delta(kind string, e provider.Event) error {
 	raw := e.Block.For(provider.Messages)
 	if raw != nil {
-		o, err := readObject(raw)
+		o, err := tool.SplitObject(raw)
 		if err != nil {
 			return fmt.Errorf("write a piece of a stream: %w", err)
 		}
@@ -215,7 +215,7 @@ func (s *streamEncoder) block(b provider.Block) error {
 	if err != nil || len(raws) == 0 {
 		return err
 	}
-	o, err := readObject(raws[0])
+	o, err := tool.SplitObject(raws[0])
 	if err != nil {
 		return fmt.Errorf("write a block to a stream: %w", err)
 	}
@@ -227,7 +227,7 @@ func (s *streamEncoder) block(b provider.Block) error {
 
 // sign ends an open thought with its signature.
 func (s *streamEncoder) sign(o tool.Object) error {
-	if signature, _ := readString(o.Get("signature")); signature != "" {
+	if signature, _ := tool.ReadString(o.Get("signature")); signature != "" {
 		delta := object("signature_delta")
 		delta.raw("signature", o.Get("signature"))
 		raw, err := delta.json()
@@ -345,7 +345,7 @@ func (s *streamEncoder) Fail(e *provider.Error) error {
 		return errors.New("write to a stream: it has ended")
 	}
 	s.ended = true
-	o, err := readObject(format{}.EncodeError(e))
+	o, err := tool.SplitObject(format{}.EncodeError(e))
 	if err != nil {
 		return fmt.Errorf("write an error to a stream: %w", err)
 	}

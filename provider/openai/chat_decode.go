@@ -31,7 +31,7 @@ func (chat) DecodeRequest(body []byte) (*provider.Request, error) {
 	if r.Model == "" {
 		return nil, refuse("model", "the field model is missing: name a model")
 	}
-	items, ok := list(o.Get("messages"))
+	items, ok := tool.SplitArray(o.Get("messages"))
 	if !ok || len(items) == 0 {
 		return nil, refuse("messages", "the field messages must be a list of at least one message")
 	}
@@ -55,7 +55,7 @@ func decodeTools(raw json.RawMessage, one func(json.RawMessage, string) ([]provi
 	if absent(raw) {
 		return nil, nil
 	}
-	items, ok := list(raw)
+	items, ok := tool.SplitArray(raw)
 	if !ok {
 		return nil, refuse("tools", "the field tools must be a list")
 	}
@@ -71,7 +71,7 @@ func decodeTools(raw json.RawMessage, one func(json.RawMessage, string) ([]provi
 }
 
 func decodeChatTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.Error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil, refuse(at, "a tool must be an object")
 	}
@@ -83,7 +83,7 @@ func decodeChatTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.
 		t.Hosted = kind
 		return []provider.Tool{t}, nil
 	}
-	inner, err := readObject(o.Get("function"))
+	inner, err := tool.SplitObject(o.Get("function"))
 	if err != nil {
 		return nil, refuse(at+".function", "a tool of type function must have the object function")
 	}
@@ -127,7 +127,7 @@ func readFunction(t *provider.Tool, f *fields) {
 
 // decodeChatMessage reads one message of a request.
 func decodeChatMessage(raw json.RawMessage, at string) (provider.Message, error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return provider.Message{}, refuse(at, "a message must be an object")
 	}
@@ -178,13 +178,13 @@ func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
 	if s, ok := text(raw); ok {
 		return []provider.Block{{Kind: provider.Text, Text: s}}, true
 	}
-	parts, ok := list(raw)
+	parts, ok := tool.SplitArray(raw)
 	if !ok {
 		return nil, false
 	}
 	out := make([]provider.Block, 0, len(parts))
 	for _, part := range parts {
-		o, err := readObject(part)
+		o, err := tool.SplitObject(part)
 		if err != nil {
 			return nil, false
 		}
@@ -195,7 +195,7 @@ func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
 		case "refusal":
 			b.Kind, b.Text = provider.Text, textOf(o, "refusal")
 		case "image_url":
-			if img, err := readObject(o.Get("image_url")); err == nil {
+			if img, err := tool.SplitObject(o.Get("image_url")); err == nil {
 				b.Kind, b.Image = provider.Image, readImageURL(textOf(img, "url"))
 			}
 		}
@@ -261,7 +261,7 @@ func assistantBlocks(o tool.Object) ([]provider.Block, bool) {
 	if absent(o.Get("tool_calls")) {
 		return out, true
 	}
-	calls, ok := list(o.Get("tool_calls"))
+	calls, ok := tool.SplitArray(o.Get("tool_calls"))
 	if !ok {
 		return nil, false
 	}
@@ -278,11 +278,11 @@ func assistantBlocks(o tool.Object) ([]provider.Block, bool) {
 // chatCall reads one tool call; its id is made up where there is none.
 func chatCall(raw json.RawMessage) (provider.Block, bool) {
 	b := provider.Block{Kind: provider.Opaque, Native: provider.Native{API: provider.Chat, Raw: raw}}
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return b, false
 	}
-	fn, err := readObject(o.Get("function"))
+	fn, err := tool.SplitObject(o.Get("function"))
 	if err != nil {
 		kind := textOf(o, "type")
 		return b, kind != "" && kind != "function" // a custom tool's call
@@ -298,7 +298,7 @@ func chatCall(raw json.RawMessage) (provider.Block, bool) {
 // mendChatMessage returns an assistant's message of a response as clients can
 // read it, with the ids that were made up: o itself when nothing was amiss.
 func mendChatMessage(o tool.Object, blocks []provider.Block) (mended tool.Object, changed bool) {
-	calls, _ := list(o.Get("tool_calls"))
+	calls, _ := tool.SplitArray(o.Get("tool_calls"))
 	first := len(blocks) - len(calls) // calls are the last blocks
 	for i := range calls {
 		b := &blocks[first+i]
@@ -318,11 +318,11 @@ func mendChatMessage(o tool.Object, blocks []provider.Block) (mended tool.Object
 // mendChatCall returns the call with an id, a type and readable arguments, or
 // nil when it has them.
 func mendChatCall(raw json.RawMessage, c provider.Call) json.RawMessage {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil
 	}
-	fn, err := readObject(o.Get("function"))
+	fn, err := tool.SplitObject(o.Get("function"))
 	if err != nil {
 		return nil
 	}

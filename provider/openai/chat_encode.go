@@ -67,7 +67,7 @@ func undefer(raw json.RawMessage, deferred bool) json.RawMessage {
 	if deferred || !bytes.Contains(raw, []byte(`"defer_loading"`)) {
 		return raw
 	}
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil || string(o.Get("defer_loading")) != "true" {
 		return raw
 	}
@@ -284,7 +284,7 @@ func encodeAssistant(blocks []provider.Block) tool.Object {
 // chatMembers tells what a native block of an assistant is: members of the
 // message (thoughts, a refusal), one of its calls, or a part of its content.
 func chatMembers(raw json.RawMessage) (members tool.Object, isCall bool) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil || len(o) == 0 {
 		return nil, false
 	}

@@ -35,7 +35,7 @@ func readAnswer(api provider.API, body []byte) (tool.Object, error) {
 	if !json.Valid(body) {
 		return nil, errors.New("read the model's answer: it is not valid JSON")
 	}
-	o, err := readObject(body)
+	o, err := tool.SplitObject(body)
 	if err != nil {
 		return nil, fmt.Errorf("read the model's answer: %w", err)
 	}
@@ -52,11 +52,11 @@ type choice struct {
 }
 
 func readChoice(o tool.Object) (choice, error) {
-	items, ok := list(o.Get("choices"))
+	items, ok := tool.SplitArray(o.Get("choices"))
 	if !ok || len(items) == 0 {
 		return choice{}, errors.New("read the model's answer: it has no choices")
 	}
-	first, err := readObject(items[0])
+	first, err := tool.SplitObject(items[0])
 	if err != nil {
 		return choice{}, fmt.Errorf("read the model's answer: choices[0]: %w", err)
 	}
@@ -65,7 +65,7 @@ func readChoice(o tool.Object) (choice, error) {
 
 // readChatOutput reads the message of a response, and mends it.
 func readChatOutput(raw json.RawMessage, finish string) (choice, error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return choice{}, fmt.Errorf("read the model's answer: its message: %w", err)
 	}
@@ -172,10 +172,10 @@ func unixNow() json.RawMessage {
 // encodeChoices returns the choices as they came while the first still says
 // what r says, and else one choice of r.
 func encodeChoices(r *provider.Response, came tool.Object) (json.RawMessage, error) {
-	items, _ := list(came.Get("choices"))
+	items, _ := tool.SplitArray(came.Get("choices"))
 	var first tool.Object
 	if len(items) > 0 && len(r.Output) == 1 {
-		first, _ = readObject(items[0])
+		first, _ = tool.SplitObject(items[0])
 		same := bytes.Equal(first.Get("message"), r.Output[0].For(provider.Chat))
 		if same && readFinish(textOf(first, "finish_reason"), r.Output[0].Blocks) == r.Stop &&
 			finishReason(r.Stop) == textOf(first, "finish_reason") {

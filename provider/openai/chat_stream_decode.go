@@ -54,7 +54,7 @@ type gathered struct {
 func (g *gathered) add(raw json.RawMessage) {
 	if s, ok := text(raw); ok {
 		g.text.WriteString(s)
-	} else if items, ok := list(raw); ok {
+	} else if items, ok := tool.SplitArray(raw); ok {
 		g.items = append(g.items, items...)
 	} else if !absent(raw) {
 		g.other = raw
@@ -154,7 +154,7 @@ func (d *chatDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 // and the last usage.
 func (d *chatDecoder) about(c chatChunk, data []byte) error {
 	if d.head == nil {
-		o, err := readObject(data)
+		o, err := tool.SplitObject(data)
 		if err != nil {
 			return errFrame(err)
 		}
@@ -184,7 +184,7 @@ func (d *chatDecoder) delta(raw json.RawMessage) ([]provider.Event, error) {
 	if absent(raw) {
 		return nil, nil
 	}
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil, errFrame(err)
 	}
@@ -287,7 +287,7 @@ type chatCallDelta struct {
 }
 
 func readCallDelta(raw json.RawMessage) (chatCallDelta, error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return chatCallDelta{}, err
 	}
@@ -298,9 +298,9 @@ func readCallDelta(raw json.RawMessage) (chatCallDelta, error) {
 	}
 	c.id = textOf(o, "id")
 	c.rest = without(o, "index", "id", "type", "function", "custom")
-	if fn, err := readObject(o.Get("function")); err == nil {
+	if fn, err := tool.SplitObject(o.Get("function")); err == nil {
 		c.name, c.args = textOf(fn, "name"), fn.Get("arguments")
-	} else if custom, err := readObject(o.Get("custom")); err == nil {
+	} else if custom, err := tool.SplitObject(o.Get("custom")); err == nil {
 		c.name, c.args = textOf(custom, "name"), custom.Get("input")
 		c.custom = without(custom, "input")
 	}
@@ -311,7 +311,7 @@ func (d *chatDecoder) toolCalls(raw json.RawMessage) error {
 	if absent(raw) {
 		return nil
 	}
-	items, ok := list(raw)
+	items, ok := tool.SplitArray(raw)
 	if !ok {
 		return errFrame(errors.New("tool_calls is not a list"))
 	}

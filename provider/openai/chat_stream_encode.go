@@ -33,7 +33,7 @@ func newChatEncoder(w io.Writer, head provider.Response, req *provider.Request) 
 	e.prefix = fmt.Appendf(nil, `{"id":%s,"object":"chat.completion.chunk","created":%s,"model":%s,"choices":`,
 		quote(head.ID), unixNow(), quote(head.Model))
 	if req != nil && req.API == provider.Chat {
-		if o, err := readObject(req.Fields.Get("stream_options")); err == nil {
+		if o, err := tool.SplitObject(req.Fields.Get("stream_options")); err == nil {
 			e.usage = string(o.Get("include_usage")) == "true"
 		}
 	}
@@ -111,7 +111,7 @@ func (e *chatEncoder) block(b provider.Block) error {
 		if raw == nil || !e.written.first(b) {
 			return nil
 		}
-		o, err := readObject(raw)
+		o, err := tool.SplitObject(raw)
 		if err != nil {
 			return nil // no delta, and nothing that a client could read
 		}
@@ -128,7 +128,7 @@ func (e *chatEncoder) block(b provider.Block) error {
 
 // call writes a call in two fragments: its id and name, then its arguments.
 func (e *chatEncoder) call(raw json.RawMessage) error {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return fmt.Errorf("write a call to the stream: %w", err)
 	}
@@ -138,7 +138,7 @@ func (e *chatEncoder) call(raw json.RawMessage) error {
 	if textOf(o, "type") == "custom" {
 		kind, member = "custom", "input"
 	}
-	inner, err := readObject(o.Get(kind))
+	inner, err := tool.SplitObject(o.Get(kind))
 	if err != nil {
 		return fmt.Errorf("write a call to the stream: %w", err)
 	}

@@ -20,7 +20,7 @@ func spoken(a provider.API) bool { return a == provider.Chat || a == provider.Re
 // from OpenAI's API goes out as it came.
 func encodeError(e *provider.Error) []byte {
 	if spoken(e.API) && len(e.Body) > 0 && json.Valid(e.Body) {
-		if o, err := readObject(e.Body); err == nil && !absent(o.Get("error")) {
+		if o, err := tool.SplitObject(e.Body); err == nil && !absent(o.Get("error")) {
 			return e.Body
 		}
 	}
@@ -67,7 +67,7 @@ func orNull(s string) json.RawMessage {
 func decodeError(api provider.API, status int, body []byte) *provider.Error {
 	e := &provider.Error{Status: status, API: api, Body: bytes.Clone(body[:min(len(body), maxErrorBody)])}
 	raw := json.RawMessage(body)
-	if items, ok := list(raw); ok && len(items) > 0 {
+	if items, ok := tool.SplitArray(raw); ok && len(items) > 0 {
 		raw = items[0]
 	}
 	if !json.Valid(body) || !readError(e, raw) {
@@ -78,7 +78,7 @@ func decodeError(api provider.API, status int, body []byte) *provider.Error {
 
 // readError fills e from an error object or from an object that holds one.
 func readError(e *provider.Error, raw json.RawMessage) bool {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func readError(e *provider.Error, raw json.RawMessage) bool {
 			e.Message = s
 			return true
 		}
-		if o, err = readObject(inner); err != nil {
+		if o, err = tool.SplitObject(inner); err != nil {
 			return false
 		}
 	}

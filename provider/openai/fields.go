@@ -12,7 +12,7 @@ func readBody(body []byte) (tool.Object, *provider.Error) {
 	if !json.Valid(body) {
 		return nil, refuse("", "the body is not valid JSON: send one JSON object")
 	}
-	o, err := readObject(body)
+	o, err := tool.SplitObject(body)
 	if err != nil {
 		return nil, refuse("", "the body must be a JSON object")
 	}
@@ -97,7 +97,7 @@ func (f *fields) choice(name string) provider.ToolChoice {
 	if word, ok := text(raw); ok {
 		return f.choiceWord(name, word)
 	}
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		if f.err == nil {
 			f.err = refuse(name, "the field "+name+" must be a string or an object")
@@ -107,7 +107,7 @@ func (f *fields) choice(name string) provider.ToolChoice {
 	switch textOf(o, "type") {
 	case "function":
 		flat := o
-		if inner, err := readObject(o.Get("function")); err == nil {
+		if inner, err := tool.SplitObject(o.Get("function")); err == nil {
 			flat = inner
 		}
 		if n := textOf(flat, "name"); n != "" {
@@ -117,7 +117,7 @@ func (f *fields) choice(name string) provider.ToolChoice {
 			f.err = refuse(name, "the field "+name+" must name a function")
 		}
 	case "allowed_tools":
-		if inner, err := readObject(o.Get("allowed_tools")); err == nil {
+		if inner, err := tool.SplitObject(o.Get("allowed_tools")); err == nil {
 			o = inner
 		}
 		if textOf(o, "mode") == "required" {

@@ -66,7 +66,7 @@ func decodeInput(o tool.Object) ([]provider.Message, error) {
 	if s, ok := text(raw); ok {
 		return append(out, stringMessage(provider.User, raw, s)), nil
 	}
-	items, ok := list(raw)
+	items, ok := tool.SplitArray(raw)
 	if !ok {
 		return nil, refuse("input", "the field input must be a string or a list of items")
 	}
@@ -89,7 +89,7 @@ func stringMessage(role provider.Role, raw json.RawMessage, s string) provider.M
 // decodeResponsesTool reads a function, the tools of a namespace, or one of the
 // API's own.
 func decodeResponsesTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.Error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return nil, refuse(at, "a tool must be an object")
 	}
@@ -120,7 +120,7 @@ func decodeNamespace(o tool.Object, whole provider.Tool, at string) ([]provider.
 	if name == "" {
 		return nil, refuse(at+".name", "a namespace must have a name")
 	}
-	items, ok := list(o.Get("tools"))
+	items, ok := tool.SplitArray(o.Get("tools"))
 	if !ok && !absent(o.Get("tools")) {
 		return nil, refuse(at+".tools", "the tools of a namespace must be a list")
 	}
@@ -132,7 +132,7 @@ func decodeNamespace(o tool.Object, whole provider.Tool, at string) ([]provider.
 	var out []provider.Tool
 	for i, item := range items {
 		inner := fmt.Sprintf("%s.tools[%d]", at, i)
-		if one, err := readObject(item); err == nil && textOf(one, "type") == "namespace" {
+		if one, err := tool.SplitObject(item); err == nil && textOf(one, "type") == "namespace" {
 			return nil, refuse(inner+".type", "a namespace cannot stand in a namespace")
 		}
 		tools, err := decodeResponsesTool(item, inner)
@@ -149,7 +149,7 @@ func decodeNamespace(o tool.Object, whole provider.Tool, at string) ([]provider.
 
 // decodeItem reads one item of an input or of an output.
 func decodeItem(raw json.RawMessage, at string) (provider.Message, error) {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return provider.Message{}, refuse(at, "an item must be an object")
 	}
@@ -220,13 +220,13 @@ func responsesContent(raw json.RawMessage) ([]provider.Block, bool) {
 	if s, ok := text(raw); ok {
 		return []provider.Block{{Kind: provider.Text, Text: s}}, true
 	}
-	parts, ok := list(raw)
+	parts, ok := tool.SplitArray(raw)
 	if !ok {
 		return nil, false
 	}
 	out := make([]provider.Block, 0, len(parts))
 	for _, part := range parts {
-		o, err := readObject(part)
+		o, err := tool.SplitObject(part)
 		if err != nil {
 			return nil, false
 		}
@@ -250,10 +250,10 @@ func responsesContent(raw json.RawMessage) ([]provider.Block, bool) {
 // content.
 func reasoningText(o tool.Object) string {
 	for _, name := range []string{"summary", "content"} {
-		parts, _ := list(o.Get(name))
+		parts, _ := tool.SplitArray(o.Get(name))
 		var out string
 		for _, part := range parts {
-			p, err := readObject(part)
+			p, err := tool.SplitObject(part)
 			if err != nil {
 				continue
 			}

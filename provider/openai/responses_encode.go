@@ -138,7 +138,7 @@ func encodeItems(m provider.Message) []json.RawMessage {
 
 // isPart tells a part of a content from an item.
 func isPart(raw json.RawMessage) bool {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return false
 	}
@@ -224,7 +224,7 @@ func encodeResponsesTools(tools []provider.Tool) []json.RawMessage {
 }
 
 func namespaceOf(t provider.Tool) tool.Object {
-	if o, err := readObject(t.Group); err == nil {
+	if o, err := tool.SplitObject(t.Group); err == nil {
 		return o
 	}
 	return tool.Object{{Name: "type", Value: quote("namespace")},

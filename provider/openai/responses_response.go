@@ -16,7 +16,7 @@ func (responses) DecodeResponse(body []byte) (*provider.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, ok := list(o.Get("output"))
+	items, ok := tool.SplitArray(o.Get("output"))
 	if !ok {
 		return nil, errors.New("read the model's answer: it has no output")
 	}
@@ -47,7 +47,7 @@ func readResponse(o tool.Object, output []provider.Message) (*provider.Response,
 // decodeOutputItem reads an item that a model wrote, and mends it. Its role is
 // always Assistant.
 func decodeOutputItem(raw json.RawMessage) (provider.Message, error) {
-	if o, err := readObject(raw); err == nil && textOf(o, "type") == "function_call" {
+	if o, err := tool.SplitObject(raw); err == nil && textOf(o, "type") == "function_call" {
 		if textOf(o, "call_id") == "" {
 			o = o.Set("call_id", quote(newID("call_")))
 			raw = marshal(o)
@@ -80,7 +80,7 @@ func uniqueItems(output []provider.Message) {
 
 func rename(m *provider.Message, b *provider.Block) {
 	b.Call.ID = newID("call_")
-	if o, err := readObject(b.Raw); err == nil {
+	if o, err := tool.SplitObject(b.Raw); err == nil {
 		b.Raw = marshal(o.Set("call_id", quote(b.Call.ID)))
 		m.Raw = b.Raw
 	}
@@ -94,13 +94,13 @@ func readStatus(o tool.Object, output []provider.Message) provider.Stop {
 			if b.Kind == provider.ToolCall {
 				return provider.StopCalls
 			}
-			if part, err := readObject(b.For(provider.Responses)); err == nil && textOf(part, "type") == "refusal" {
+			if part, err := tool.SplitObject(b.For(provider.Responses)); err == nil && textOf(part, "type") == "refusal" {
 				refused = true
 			}
 		}
 	}
 	if textOf(o, "status") == "incomplete" {
-		details, err := readObject(o.Get("incomplete_details"))
+		details, err := tool.SplitObject(o.Get("incomplete_details"))
 		if err == nil && textOf(details, "reason") == "content_filter" {
 			return provider.StopFilter
 		}
@@ -181,7 +181,7 @@ func complete(o tool.Object) tool.Object {
 // encodeOutput writes a response's items: the list as it came while each of
 // them still is as it came.
 func encodeOutput(output []provider.Message, came json.RawMessage) json.RawMessage {
-	before, _ := list(came)
+	before, _ := tool.SplitArray(came)
 	same := len(before) == len(output) && len(before) > 0
 	items := []json.RawMessage{}
 	for i, m := range output {

@@ -80,7 +80,7 @@ func (d *responsesDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 	case "response.failed":
 		return nil, streamError(provider.Responses, e.Response)
 	case "response.completed", "response.incomplete":
-		o, err := readObject(e.Response)
+		o, err := tool.SplitObject(e.Response)
 		if err != nil {
 			return nil, errFrame(err)
 		}
@@ -93,7 +93,7 @@ func (d *responsesDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 func (d *responsesDecoder) itemEvent(e responsesEvent) ([]provider.Event, error) {
 	switch e.Type {
 	case "response.output_item.added":
-		o, err := readObject(e.Item)
+		o, err := tool.SplitObject(e.Item)
 		if err != nil {
 			return nil, errFrame(err)
 		}
@@ -192,7 +192,7 @@ func (d *responsesDecoder) delta(e responsesEvent, kind provider.EventKind) ([]p
 }
 
 func (d *responsesDecoder) itemDone(e responsesEvent) ([]provider.Event, error) {
-	o, err := readObject(e.Item)
+	o, err := tool.SplitObject(e.Item)
 	if err != nil {
 		return nil, errFrame(err)
 	}
@@ -245,7 +245,7 @@ func (d *responsesDecoder) Response() (*provider.Response, error) {
 	if d.final == nil {
 		return nil, errCut()
 	}
-	last, _ := list(d.final.Get("output"))
+	last, _ := tool.SplitArray(d.final.Get("output"))
 	slices.SortStableFunc(d.items, func(a, b *itemParts) int { return cmp.Compare(a.index, b.index) })
 	if len(d.items) == 0 { // a server that tells of the end alone
 		for i := range last {

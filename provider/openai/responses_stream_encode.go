@@ -134,7 +134,7 @@ func (e *responsesEncoder) delta(kind string, ev provider.Event) error {
 		return nil
 	}
 	id := ""
-	if o, err := readObject(ev.Block.For(provider.Responses)); err == nil && textOf(o, "type") == kind {
+	if o, err := tool.SplitObject(ev.Block.For(provider.Responses)); err == nil && textOf(o, "type") == kind {
 		id = textOf(o, "id")
 	}
 	if e.open != kind || id != "" && id != e.openID {
@@ -252,7 +252,7 @@ func (e *responsesEncoder) thought(b provider.Block) error {
 // item writes an item of this API: the end of the open one when it is that,
 // and else an item that begins and ends at once.
 func (e *responsesEncoder) item(raw json.RawMessage) error {
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	if err != nil || isPart(raw) {
 		return nil // no item, and nothing that a client could read
 	}
@@ -279,7 +279,7 @@ func (e *responsesEncoder) added(item json.RawMessage) func() error {
 func (e *responsesEncoder) call(b provider.Block) error {
 	id, args := newID("fc_"), writeArgs(b.Call.Args)
 	item := callItem(b.Call, id, "completed", args)
-	if o, err := readObject(b.For(provider.Responses)); err == nil {
+	if o, err := tool.SplitObject(b.For(provider.Responses)); err == nil {
 		item = b.Raw
 		if own := textOf(o, "id"); own != "" {
 			id = own
@@ -288,7 +288,7 @@ func (e *responsesEncoder) call(b provider.Block) error {
 		}
 		args = textOf(o, "arguments")
 	}
-	o, err := readObject(item)
+	o, err := tool.SplitObject(item)
 	if err != nil {
 		return fmt.Errorf("write a call to the stream: %w", err)
 	}
@@ -377,6 +377,9 @@ func (e *responsesEncoder) Fail(err *provider.Error) error {
 		Set("error", object(tool.Member{Name: "code", Value: quote(code)}, tool.Member{Name: "message", Value: quote(message)}))
 	return e.end("response.failed", o)
 }
+
+// Output lists the items that were written whole, as they were.
+func (e *responsesEncoder) Output() []json.RawMessage { return e.items }
 
 // KeepAlive writes a comment.
 func (e *responsesEncoder) KeepAlive() error { return keepAlive(e.w) }

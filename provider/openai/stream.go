@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 // writeFrame writes one server-sent event in one write; event may be empty.
@@ -110,7 +111,7 @@ func messageOf(m provider.Message, api provider.API) (provider.Block, bool) {
 	if api != provider.Responses || raw == nil {
 		return provider.Block{}, false
 	}
-	o, err := readObject(raw)
+	o, err := tool.SplitObject(raw)
 	return provider.Block{Kind: provider.Opaque, Native: m.Native}, err == nil && textOf(o, "type") == "message"
 }
 

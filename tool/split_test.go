@@ -1,8 +1,9 @@
-package anthropic
+package tool_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/toolsearch/toolsearch/tool"
@@ -18,13 +19,13 @@ func FuzzSplit(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		object, err := readObject(raw)
-		items, isArray := readArray(raw)
-		s, isString := readString(raw)
+		object, err := tool.SplitObject(raw)
+		items, isArray := tool.SplitArray(raw)
+		s, isString := tool.ReadString(raw)
 		if !json.Valid(raw) {
 			return
 		}
-		want, wantErr := tool.ReadObject(raw)
+		want, wantErr := decodeObject(raw)
 		if (err == nil) != (wantErr == nil) || len(object) != len(want) {
 			t.Fatalf("object: %v %v, want %v %v", object, err, want, wantErr)
 		}
@@ -34,7 +35,7 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		var array []json.RawMessage
-		if ok := first(raw) == '[' && json.Unmarshal(raw, &array) == nil; ok != isArray || len(array) != len(items) {
+		if ok := kind(raw) == '[' && json.Unmarshal(raw, &array) == nil; ok != isArray || len(array) != len(items) {
 			t.Fatalf("array: %s, want %s", items, array)
 		}
 		for i, item := range array {
@@ -43,8 +44,37 @@ func FuzzSplit(f *testing.F) {
 			}
 		}
 		var text string
-		if ok := first(raw) == '"' && json.Unmarshal(raw, &text) == nil; ok != isString || isString && text != s {
+		if ok := kind(raw) == '"' && json.Unmarshal(raw, &text) == nil; ok != isString || isString && text != s {
 			t.Fatalf("string: %q %v, want %q", s, isString, text)
 		}
 	})
+}
+
+// kind is the first byte of a value.
+func kind(raw []byte) byte {
+	if raw = bytes.TrimLeft(raw, " \t\r\n"); len(raw) > 0 {
+		return raw[0]
+	}
+	return 0
+}
+
+// decodeObject splits an object by encoding/json's tokens.
+func decodeObject(raw []byte) (tool.Object, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.New("no object")
+	}
+	out := tool.Object{}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := tool.Member{Name: name.(string)}
+		if err := dec.Decode(&m.Value); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
 }

@@ -1,42 +1,40 @@
-package anthropic
+package tool
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
-
-	"github.com/toolsearch/toolsearch/tool"
 )
 
-// The functions of this file split JSON that json.Valid has passed as a whole, in
-// one look at each byte and without a copy: a conversation is split at five
-// depths, and checking it again at each would cost more than all else. Given
+// SplitObject and SplitArray take JSON apart that json.Valid has passed as a
+// whole, in one look at each byte and without a copy: a conversation is split at
+// five depths, and checking it again at each would cost more than all else. Given
 // something that is not JSON they return an error or a piece of it; they never
 // read past it.
 
-// errNoObject is what readObject has to say of anything but an object.
+// errNoObject is what SplitObject has to say of anything but an object.
 var errNoObject = errors.New("expected a JSON object")
 
-// readObject is tool.ReadObject for JSON that is known to be valid. The values
-// share raw's memory.
-func readObject(raw json.RawMessage) (tool.Object, error) {
+// SplitObject is ReadObject for JSON that is known to be valid. The values share
+// raw's memory.
+func SplitObject(raw json.RawMessage) (Object, error) {
 	i := skipSpace(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
 		return nil, errNoObject
 	}
-	out := tool.Object{}
+	out := Object{}
 	i = skipSpace(raw, i+1)
 	for i < len(raw) && raw[i] == '"' {
 		end := stringEnd(raw, i)
-		name, ok := readString(raw[i:end])
+		name, ok := ReadString(raw[i:end])
 		colon := skipSpace(raw, end)
 		if !ok || colon == len(raw) || raw[colon] != ':' {
 			return nil, errNoObject
 		}
 		start := skipSpace(raw, colon+1)
 		end = valueEnd(raw, start)
-		out = append(out, tool.Member{Name: name, Value: raw[start:end:end]})
+		out = append(out, Member{Name: name, Value: raw[start:end:end]})
 		if i = skipSpace(raw, end); i < len(raw) && raw[i] == ',' {
 			i = skipSpace(raw, i+1)
 		}
@@ -47,9 +45,9 @@ func readObject(raw json.RawMessage) (tool.Object, error) {
 	return out, nil
 }
 
-// readArray splits a JSON array, and says whether it is one. The items share
-// raw's memory.
-func readArray(raw json.RawMessage) ([]json.RawMessage, bool) {
+// SplitArray splits a JSON array that is known to be valid JSON, and says whether
+// it is an array. The items share raw's memory.
+func SplitArray(raw json.RawMessage) ([]json.RawMessage, bool) {
 	i := skipSpace(raw, 0)
 	if i == len(raw) || raw[i] != '[' {
 		return nil, false
@@ -69,8 +67,8 @@ func readArray(raw json.RawMessage) ([]json.RawMessage, bool) {
 	return items, i < len(raw)
 }
 
-// readString reads a JSON string, and says whether it is one.
-func readString(raw json.RawMessage) (string, bool) {
+// ReadString reads a JSON string, and says whether it is one.
+func ReadString(raw json.RawMessage) (string, bool) {
 	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
