@@ -67,7 +67,7 @@ type Kind struct {
 	Provider      string
 	Model         string // as its API calls it
 	ContextTokens int    // 0 when not known
-	// Native says that the model's API searches tools itself.
+	// Native says that the model's API, or the caller, searches tools itself.
 	Native bool
 }
 
@@ -76,6 +76,7 @@ type Request struct {
 	provider.Request        // Model is as a client names it, "" for the default one
 	Caller           string // the authenticated identity, "" for the local user
 	Agent, Sender    string
+	Native           bool // the caller searches tools itself: it has none of our controls
 	// Session names the conversation; "" derives one from how the messages begin,
 	// so that a client that knows no sessions has stable prompts too.
 	Session string
@@ -145,7 +146,7 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 	r.await(ctx)
 	scope, err := r.scope(ctx, Kind{
 		Agent: req.Agent, Sender: req.Sender, Provider: model.Provider.Name, Model: model.ID,
-		ContextTokens: model.ContextWindow, Native: model.NativeToolSearch,
+		ContextTokens: model.ContextWindow, Native: model.NativeToolSearch || req.Native,
 	})
 	if err != nil {
 		return nil, err
@@ -204,7 +205,7 @@ func (r *Runtime) session(scope ruled, req *Request) (*toolsearch.Session, error
 	s, err := scope.Session(toolsearch.SessionOptions{
 		Client:   tools,
 		Visible:  func(t *tool.Tool) bool { return req.Params.Choice == provider.ChooseTool(t.Name) },
-		Deferred: func(t *tool.Tool) bool { return deferred[t.Name] },
+		Deferred: func(t *tool.Tool) bool { return deferred[t.Name] && !req.Native },
 		Key:      req.Caller + "\x00" + req.Session,
 	})
 	var taken *turn.CollisionError

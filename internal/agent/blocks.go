@@ -72,6 +72,23 @@ func references(messages []provider.Message) []string {
 	return out
 }
 
+// itemReference returns the id of an item of Responses that the messages refer
+// to without having it, "" when there is none.
+func itemReference(messages []provider.Message) string {
+	for _, m := range messages {
+		for _, b := range m.Blocks {
+			var item struct {
+				Type string `json:"type"`
+				ID   string `json:"id"`
+			}
+			if b.Kind == provider.Opaque && b.API == provider.Responses && json.Unmarshal(b.Raw, &item) == nil && item.Type == "item_reference" {
+				return item.ID
+			}
+		}
+	}
+	return ""
+}
+
 // toolNames are the names of functions, also of those in namespaces.
 func toolNames(defs []json.RawMessage) []string {
 	var out []string

@@ -82,6 +82,9 @@ func readSearch(req *Request, m Model) (*nativeSearch, error) {
 	if err := addTools(req); err != nil {
 		return nil, err
 	}
+	if id := itemReference(req.Messages); id != "" && m.API != provider.Responses {
+		return nil, refuse(http.StatusNotFound, "input", fmt.Sprintf("Item with id %q not found; send the item itself", tool.Clean(id, 128)))
+	}
 	s := &nativeSearch{request: req, tools: map[string]provider.Tool{}, native: m.NativeToolSearch}
 	if len(req.Tools) > maxTools {
 		return nil, refuse(http.StatusBadRequest, "tools", fmt.Sprintf("%d tools are more than the %d that are served", len(req.Tools), maxTools))

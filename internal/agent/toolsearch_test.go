@@ -143,6 +143,15 @@ func TestNativeModel(t *testing.T) {
 	}
 }
 
+// A caller that searches tools itself gets them all, and none of our controls.
+func TestNativeCaller(t *testing.T) {
+	r := newRig(t, rigOptions{script: mock.Agent(), tools: []*tool.Tool{core("forecast", "Forecast")}})
+	r.ask(t, agent.Request{Native: true, Request: provider.Request{Messages: []provider.Message{user("hi")}, Tools: []provider.Tool{function("pick_file", "Pick a file", true)}}})
+	if names := r.names(t, 1); !slices.Equal(names, []string{"forecast", "pick_file"}) {
+		t.Errorf("the request has %q", names)
+	}
+}
+
 // additional_tools bring tools in the middle of a conversation.
 func TestAdditionalTools(t *testing.T) {
 	r := newRig(t, rigOptions{mode: surface.Off, api: provider.Responses, script: mock.Agent()})

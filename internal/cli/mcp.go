@@ -21,6 +21,7 @@ import (
 const firstAnswerDeadline = 5 * time.Second
 
 func newMCP(app *app) *cobra.Command {
+	var native bool
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve all configured tools to one MCP client over stdio",
@@ -34,14 +35,21 @@ directory, the latter with a listing of tools in the instructions; one or the
 other, or every tool, in mode auto. With tools.toolSearch off it sees every
 allowed tool, passed through unchanged.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serveStdio(cmd.Context(), app) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opt := openOptions{calls: true, serve: true}
+			if native {
+				opt.mode = surface.Off
+			}
+			return serveStdio(cmd.Context(), app, opt)
+		},
 	}
 	c.Flags().StringVar(&app.agent, "agent", "", "use the settings of this agent of the configuration")
+	c.Flags().BoolVar(&native, "native-tool-search", false, "the client searches tools itself: give it the tools, and none of our controls")
 	return c
 }
 
-func serveStdio(ctx context.Context, app *app) error {
-	set, err := app.open(ctx, openOptions{calls: true, serve: true})
+func serveStdio(ctx context.Context, app *app, opt openOptions) error {
+	set, err := app.open(ctx, opt)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 	srv, err := modelapi.New(modelapi.Options{
 		Backend: backend, Formats: servedFormats(), Keys: keys, Logger: app.logger(),
 		MCP: server.NewHTTP(server.HTTPOptions{
-			Server: mcp.of, MaxBody: cfg.MaxBody, Logger: app.logger(), User: userOf,
+			Server: mcp.of, Guarded: true, MaxBody: cfg.MaxBody, Logger: app.logger(), User: userOf,
 		}),
 		MaxBody: cfg.MaxBody, MaxRequests: cfg.MaxRequests, HeldRuns: cfg.Held.Max, HeldTime: cfg.Held.Time, Drain: cfg.Drain,
 	})
@@ -144,7 +144,7 @@ func resolveKeys(configured []config.ServeKey) ([]modelapi.Key, error) {
 			errs = append(errs, err)
 			continue
 		}
-		keys = append(keys, modelapi.Key{Name: k.Name, Sum: sum, Agent: k.Agent, Sender: k.Sender})
+		keys = append(keys, modelapi.Key{Name: k.Name, Sum: sum, Agent: k.Agent, Sender: k.Sender, Native: k.NativeToolSearch})
 	}
 	return keys, errors.Join(errs...)
 }

@@ -68,7 +68,7 @@ func (s *servedAgent) Start(ctx context.Context, r modelapi.RunRequest) (modelap
 		}
 	}
 	run, err := s.runtime.Start(ctx, agent.Request{
-		Request: req, Caller: r.Caller.Name, Agent: s.agentOf(r.Caller), Sender: r.Caller.Sender, Session: sessionOf(r.Caller, r.Session),
+		Request: req, Caller: r.Caller.Name, Agent: s.agentOf(r.Caller), Sender: r.Caller.Sender, Native: r.Caller.Native, Session: sessionOf(r.Caller, r.Session),
 	})
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (a *app) newServedMCP(set *toolset) (*servedMCP, error) {
 // of returns the server of whoever asks, nil when its rules cannot be made.
 func (s *servedMCP) of(r *http.Request) *server.MCP {
 	caller := modelapi.CallerOf(r.Context())
-	k := agent.Kind{Agent: caller.Agent, Sender: caller.Sender}
+	k := agent.Kind{Agent: caller.Agent, Sender: caller.Sender, Native: caller.Native}
 	if k.Agent == "" {
 		k.Agent = s.app.agent
 	}
@@ -166,6 +166,9 @@ func (s *servedMCP) add(k agent.Kind) (*server.MCP, error) {
 		return nil, err
 	}
 	rules.NameLimit = surface.MCPNameLimit
+	if k.Native {
+		rules.Mode = surface.Off
+	}
 	scope, err := s.set.Scope(context.Background(), rules.ScopeOptions) // it ends with the toolset
 	if err != nil {
 		return nil, err

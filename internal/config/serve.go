@@ -35,6 +35,8 @@ type ServeKey struct {
 	Key    Text
 	Agent  string // whose settings the caller has; "" for the default ones
 	Sender string // whose rules of tools.toolsBySender hold; "" for none
+	// NativeToolSearch says that the caller searches tools itself.
+	NativeToolSearch bool
 }
 
 // Held bounds the runs that wait for their caller to answer a tool call.
@@ -147,6 +149,8 @@ func serveKeySection() section[ServeKey] {
 			{row{Key: "key", Type: "string", Doc: fmt.Sprintf("The key by reference, such as `\"${TOOLSEARCH_KEY}\"`; at least %d bytes once resolved.", minKeyBytes)},
 				func(r *reader, s spot, k *ServeKey) { k.Key = r.secret(s) }},
 			{row{Key: "agent", Type: "string", Doc: "The agent whose settings this caller has. Absent: the server's."}, func(r *reader, s spot, k *ServeKey) { k.Agent = r.name(s) }},
+			flag(row{Key: "nativeToolSearch", Default: "`false`", Doc: "The caller searches tools itself: it gets the tools, and none of our controls."},
+				func(k *ServeKey, v bool) { k.NativeToolSearch = v }),
 			{row{Key: "sender", Type: "string", Doc: "The entry of `tools.toolsBySender` whose rules hold for this caller."}, func(r *reader, s spot, k *ServeKey) { k.Sender = r.name(s) }},
 		},
 	}

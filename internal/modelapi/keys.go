@@ -15,10 +15,14 @@ type Key struct {
 	Sum    [sha256.Size]byte
 	Agent  string // whose settings the caller has, "" for the default ones
 	Sender string // whose rules hold for the caller, "" for none
+	Native bool   // the caller searches tools itself
 }
 
 // Caller is who asks. The zero value is the local user.
-type Caller struct{ Name, Agent, Sender string }
+type Caller struct {
+	Name, Agent, Sender string
+	Native              bool // searches tools itself
+}
 
 type keyring []Key
 
@@ -50,7 +54,7 @@ func (k keyring) find(secret string) (Caller, bool) {
 	if found < 0 {
 		return Caller{}, false
 	}
-	return Caller{k[found].Name, k[found].Agent, k[found].Sender}, true
+	return Caller{k[found].Name, k[found].Agent, k[found].Sender, k[found].Native}, true
 }
 
 // secretOf is the key that a request brings: as a bearer, or in Anthropic's own
