@@ -200,7 +200,7 @@ func (s spoken) stops() (end, calls string) {
 }
 
 var modelClients = map[string][]string{
-	"openai": {"chat", "responses"}, "anthropic": {"messages", "beta"}, "ai": {"chat", "messages", "compatible"},
+	"openai": {"chat", "responses"}, "anthropic": {"messages", "beta"}, "ai": {"chat", "responses", "messages", "compatible"},
 }
 
 // stage is a served program with a model behind it, and a client before it.

@@ -77,7 +77,7 @@ type Options struct {
 	// MaxRequests bounds the requests at one time; default 512.
 	MaxRequests int
 	// HeldRuns and HeldTime bound the runs that wait for their caller; defaults 256
-	// and 10 minutes. Past responses are kept as long.
+	// and 10 minutes.
 	HeldRuns int
 	HeldTime time.Duration
 	// Drain bounds how long a shutdown waits for requests; default 30 seconds.

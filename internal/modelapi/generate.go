@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -69,6 +70,7 @@ func (x *exchange) read() *provider.Error {
 	if v := x.r.Header.Get(sessionHeader); v != "" && !validSession(v) {
 		return refusal(http.StatusBadRequest, fmt.Sprintf("the header %s takes 1–%d visible characters", sessionHeader, maxSession))
 	}
+	x.lookUp()
 	if req.Previous == "" {
 		return nil
 	}
@@ -145,7 +147,6 @@ func (x *exchange) answer(run Run, step *turn.Step) {
 	} else {
 		run.Close()
 	}
-	x.remember(&resp)
 	if err := x.send(&resp); err != nil && waits {
 		x.server.held.drop(key, run)
 	}
@@ -153,32 +154,72 @@ func (x *exchange) answer(run Run, step *turn.Step) {
 
 func (x *exchange) send(resp *provider.Response) error {
 	if x.stream != nil {
-		return x.stream.finish(resp)
+		return x.stream.finish(resp, x.remember)
 	}
 	raw, err := x.format.EncodeResponse(resp)
 	if err != nil {
 		x.fail(fmt.Errorf("write the answer: %w", err))
 		return err
 	}
+	if x.req.API == provider.Responses {
+		var body struct {
+			Output []json.RawMessage `json:"output"`
+		}
+		if err := json.Unmarshal(raw, &body); err != nil {
+			x.fail(fmt.Errorf("read the answer as written: %w", err))
+			return err
+		}
+		x.remember(body.Output)
+	}
 	writeJSON(x.w, http.StatusOK, raw)
 	return x.r.Context().Err()
 }
 
-// remember keeps the conversation for previous_response_id, unless the caller
-// asks that nothing be stored. What came as instructions is not inherited.
-func (x *exchange) remember(resp *provider.Response) {
-	if x.req.API != provider.Responses || string(x.req.Fields.Get("store")) == "false" {
+// remember keeps the conversation for previous_response_id and its items for
+// references, as the caller has read them, unless the caller asks that nothing
+// be stored. What came as instructions is not inherited.
+func (x *exchange) remember(output []json.RawMessage) {
+	if string(x.req.Fields.Get("store")) == "false" {
+		return
+	}
+	raw, err := tool.Encode(struct {
+		Output []json.RawMessage `json:"output"`
+	}{output})
+	if err != nil {
+		x.server.logger.Error("an answer cannot be kept", "error", err)
+		return
+	}
+	said, err := x.format.DecodeResponse(raw)
+	if err != nil {
+		x.server.logger.Error("an answer cannot be kept", "error", err)
 		return
 	}
 	messages := slices.DeleteFunc(slices.Clone(x.req.Messages), isInstructions)
-	size := x.size
-	for _, m := range resp.Output {
-		size += len(m.Raw)
-		for _, b := range m.Blocks {
-			size += len(b.Raw) + len(b.Text) + len(b.Call.Args)
+	x.server.past.put(pastKey{x.caller.Name, x.id}, messages, said.Output, x.size+len(raw))
+}
+
+// lookUp puts what is kept in the place of references to it. Others stay: the
+// model's API may know them.
+func (x *exchange) lookUp() {
+	if x.req.API != provider.Responses {
+		return
+	}
+	for i, m := range x.req.Messages {
+		if len(m.Blocks) != 1 || m.Blocks[0].Kind != provider.Opaque {
+			continue
+		}
+		var ref struct {
+			Type string `json:"type"`
+			ID   string `json:"id"`
+		}
+		if json.Unmarshal(m.Raw, &ref) != nil || ref.Type != "item_reference" {
+			continue
+		}
+		if said, ok := x.server.past.item(pastKey{x.caller.Name, ref.ID}); ok {
+			x.req.Messages[i] = said
+			x.size += len(said.Raw)
 		}
 	}
-	x.server.past.put(pastKey{x.caller.Name, x.id}, append(messages, resp.Output...), size)
 }
 
 // isInstructions reports what Responses has in its field instructions, and not

@@ -2,6 +2,7 @@ package modelapi
 
 import (
 	"container/list"
+	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -13,16 +14,15 @@ import (
 const (
 	maxPast      = 1024
 	maxPastBytes = 64 << 20 // of requests and answers, counted whole for each
+	pastTime     = 24 * time.Hour
 )
 
 // past keeps the conversations behind the last responses of the Responses API.
 type past struct {
-	time time.Duration
-	now  func() time.Time
-
 	mu     sync.Mutex
 	byID   map[pastKey]*list.Element
-	oldest *list.List // of *pastResponse
+	byItem map[pastKey]*list.Element // by the ids of the items of an answer
+	oldest *list.List                // of *pastResponse
 	bytes  int
 }
 
@@ -32,22 +32,43 @@ type pastKey struct{ caller, id string }
 type pastResponse struct {
 	key      pastKey
 	messages []provider.Message // of the request and of the answer
+	items    []pastItem         // of the answer
 	bytes    int
 	until    time.Time
 }
 
-func newPast(d time.Duration) *past {
-	return &past{time: d, now: time.Now, byID: map[pastKey]*list.Element{}, oldest: list.New()}
+// pastItem is an item of an answer that has an id.
+type pastItem struct {
+	id   string
+	item provider.Message
 }
 
-// put keeps the conversation up to a response, which took about so many bytes.
-func (p *past) put(key pastKey, messages []provider.Message, bytes int) {
+// itemsOf lists what later requests can refer to by id alone.
+func itemsOf(answer []provider.Message) []pastItem {
+	var out []pastItem
+	for _, m := range answer {
+		var item struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(m.Raw, &item) == nil && item.ID != "" {
+			out = append(out, pastItem{item.ID, m})
+		}
+	}
+	return out
+}
+
+func newPast() *past {
+	return &past{byID: map[pastKey]*list.Element{}, byItem: map[pastKey]*list.Element{}, oldest: list.New()}
+}
+
+// put keeps a request and its answer, which took about so many bytes.
+func (p *past) put(key pastKey, request, answer []provider.Message, bytes int) {
 	if bytes > maxPastBytes {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.now()
+	now := time.Now()
 	for e := p.oldest.Front(); e != nil; e = p.oldest.Front() {
 		r := e.Value.(*pastResponse)
 		if p.oldest.Len() < maxPast && p.bytes+bytes <= maxPastBytes && now.Before(r.until) {
@@ -55,8 +76,12 @@ func (p *past) put(key pastKey, messages []provider.Message, bytes int) {
 		}
 		p.remove(e)
 	}
-	r := &pastResponse{key: key, messages: messages, bytes: bytes, until: now.Add(p.time)}
-	p.byID[key] = p.oldest.PushBack(r)
+	r := &pastResponse{key: key, messages: slices.Concat(request, answer), items: itemsOf(answer), bytes: bytes, until: now.Add(pastTime)}
+	e := p.oldest.PushBack(r)
+	p.byID[key] = e
+	for _, i := range r.items {
+		p.byItem[pastKey{key.caller, i.id}] = e
+	}
 	p.bytes += bytes
 }
 
@@ -70,15 +95,37 @@ func (p *past) get(key pastKey) (messages []provider.Message, bytes int, ok bool
 		return nil, 0, false
 	}
 	r := e.Value.(*pastResponse)
-	if !p.now().Before(r.until) {
+	if !time.Now().Before(r.until) {
 		p.remove(e)
 		return nil, 0, false
 	}
 	return slices.Clip(r.messages), r.bytes, true
 }
 
+// item returns an item of a past answer by its id.
+func (p *past) item(key pastKey) (provider.Message, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.byItem[key]
+	if !ok {
+		return provider.Message{}, false
+	}
+	r := e.Value.(*pastResponse)
+	if !time.Now().Before(r.until) {
+		p.remove(e)
+		return provider.Message{}, false
+	}
+	i := slices.IndexFunc(r.items, func(i pastItem) bool { return i.id == key.id })
+	return r.items[i].item, true
+}
+
 func (p *past) remove(e *list.Element) {
 	r := p.oldest.Remove(e).(*pastResponse)
 	delete(p.byID, r.key)
+	for _, i := range r.items {
+		if k := (pastKey{r.key.caller, i.id}); p.byItem[k] == e {
+			delete(p.byItem, k)
+		}
+	}
 	p.bytes -= r.bytes
 }

@@ -50,7 +50,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, keys: keys, gate: newGate(opt.MaxRequests), logger: opt.Logger,
-		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(opt.HeldTime),
+		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(),
 		paths: map[string]provider.Format{},
 	}
 	for _, f := range opt.Formats {

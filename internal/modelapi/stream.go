@@ -1,6 +1,8 @@
 package modelapi
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
@@ -12,6 +14,7 @@ import (
 // goes out with the first of them: until then an error can have its own.
 type stream struct {
 	w     http.ResponseWriter
+	late  *bytes.Buffer // what is written while it is there waits in it
 	rc    *http.ResponseController
 	enc   provider.StreamEncoder
 	every time.Duration // silence after which the client hears a sign of life
@@ -24,12 +27,24 @@ type stream struct {
 }
 
 func (s *Server) newStream(w http.ResponseWriter, f provider.Format, head provider.Response, req *provider.Request) *stream {
-	t := &stream{w: w, rc: http.NewResponseController(w), enc: f.NewStreamEncoder(w, head, req), every: s.opt.KeepAlive}
+	t := &stream{w: w, rc: http.NewResponseController(w), every: s.opt.KeepAlive}
+	t.enc = f.NewStreamEncoder(t, head, req)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = time.AfterFunc(t.every, t.beat)
 	return t
 }
+
+// Write is for the encoder. The lock is held.
+func (t *stream) Write(b []byte) (int, error) {
+	if t.late != nil {
+		return t.late.Write(b)
+	}
+	return t.w.Write(b)
+}
+
+// teller is an encoder that knows the items that it has written.
+type teller interface{ Output() []json.RawMessage }
 
 // event is for turn.Run: an error ends the run.
 func (t *stream) event(e provider.Event) error {
@@ -71,12 +86,28 @@ func (t *stream) write(f func() error) error {
 	return t.err
 }
 
-// finish ends the stream with the answer.
-func (t *stream) finish(r *provider.Response) error {
+// finish ends the stream with the answer. keep, when the encoder knows its
+// items, gets them before the client has read the end: it may refer to them at
+// once.
+func (t *stream) finish(r *provider.Response, keep func([]json.RawMessage)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end()
-	return t.write(func() error { return t.enc.Finish(r) })
+	told, ok := t.enc.(teller)
+	if !ok {
+		return t.write(func() error { return t.enc.Finish(r) })
+	}
+	return t.write(func() error {
+		t.late = &bytes.Buffer{}
+		err := t.enc.Finish(r)
+		rest := t.late.Bytes()
+		if t.late = nil; err != nil {
+			return err
+		}
+		keep(told.Output())
+		_, err = t.w.Write(rest)
+		return err
+	})
 }
 
 // fail ends the stream with an error, unless nothing was written yet: then it

@@ -1,0 +1,48 @@
+package modelapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/provider/mock"
+)
+
+// An item of an answer can be referred to by its id alone, as clients do that
+// rely on answers being stored; by its caller alone.
+func TestItemReference(t *testing.T) {
+	for _, stream := range []string{"false", "true"} {
+		w := start(t, mock.Script{Choose: func(*mock.Exchange) mock.Step { return mock.Text("the first answer") }}, nil)
+		ask := func(input, more string, header ...string) (int, string) {
+			resp, got := w.do(t, "POST", "/v1/responses", fmt.Sprintf(`{"model":"m","stream":%s,"input":[%s]%s}`, stream, input, more), header...)
+			return resp.StatusCode, got
+		}
+		itemOf := func(answer string) string {
+			_, rest, _ := strings.Cut(answer, `"id":"msg_`)
+			id, _, _ := strings.Cut(rest, `"`)
+			if id == "" {
+				t.Fatalf("no message in %s", answer)
+			}
+			return `{"type":"item_reference","id":"msg_` + id + `"}`
+		}
+		_, first := ask(`{"role":"user","content":"one"}`, "")
+		item := itemOf(first)
+		_, unstored := ask(`{"role":"user","content":"one"}`, `,"store":false`)
+		for _, c := range []struct {
+			name, item, key string
+			known           bool
+		}{{"kept", item, aliceKey, true}, {"another caller's", item, bobKey, false}, {"not stored", itemOf(unstored), aliceKey, false}} {
+			if status, got := ask(`{"role":"user","content":"one"},`+c.item+`,{"role":"user","content":"two"}`, "", "Authorization", "Bearer "+c.key); status != 200 {
+				t.Fatalf("%s: %d %s", c.name, status, got)
+			}
+			w.backend.mu.Lock()
+			messages := w.backend.starts[len(w.backend.starts)-1].Messages
+			w.backend.mu.Unlock()
+			said := messages[1].Blocks[0]
+			if len(messages) != 3 || messages[1].Role != provider.Assistant || (said.Kind == provider.Text && said.Text == "the first answer") != c.known {
+				t.Errorf("stream %s, %s: the run has %+v", stream, c.name, messages)
+			}
+		}
+	}
+}
