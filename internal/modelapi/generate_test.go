@@ -195,6 +195,38 @@ func answerTo(id, text string) string {
 	return fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, id, text)
 }
 
+// Several calls of one round are answered together. Where an answer is missing,
+// the conversation goes on from the messages, and the run is not spent.
+func TestCallsOfOneRound(t *testing.T) {
+	w := start(t, mock.Script{Choose: func(x *mock.Exchange) mock.Step {
+		if n := strings.Count(string(x.Body), `"role":"tool"`); n > 0 {
+			return mock.Text(fmt.Sprint(n, " answers"))
+		}
+		return mock.Step{Calls: []provider.Call{{ID: "c1", Name: "pick", Args: []byte(`{"kind":"a"}`)}, {ID: "c2", Name: "pick", Args: []byte(`{"kind":"b"}`)}}}
+	}}, nil)
+	extra := `,"tools":[` + pickTool + `]`
+	_, got := w.do(t, "POST", "/v1/chat/completions", chat(extra, hi))
+	var a chatAnswer
+	decode(t, got, &a)
+	_, calls, said := a.message(t)
+	if len(calls) != 2 {
+		t.Fatal(got)
+	}
+	for _, c := range []struct {
+		answers []string
+		says    string
+		runs    int
+	}{
+		{[]string{answerTo("c1", "x")}, "1 answers", 2},
+		{[]string{answerTo("c2", "y"), answerTo("c1", "x")}, "2 answers", 2},
+	} {
+		_, got := w.do(t, "POST", "/v1/chat/completions", chat(extra, append([]string{hi, said}, c.answers...)...))
+		if !strings.Contains(got, c.says) || len(w.started()) != c.runs {
+			t.Errorf("%d answers: %d runs, %s", len(c.answers), len(w.started()), got)
+		}
+	}
+}
+
 // When the held run is not the caller's, or is gone, the turn goes on from the
 // messages alone, in a new run.
 func TestRunIsGone(t *testing.T) {
@@ -285,6 +317,27 @@ func TestPreviousResponse(t *testing.T) {
 	_, unstored, _ := ask(`{"model":"m","input":"x","store":false}`)
 	if status, _, got := ask(fmt.Sprintf(`{"model":"m","input":"x","previous_response_id":%q}`, unstored)); status != 400 {
 		t.Errorf("stored all the same: %s", got)
+	}
+}
+
+// Past responses are bounded: the oldest is forgotten.
+func TestPastResponsesAreBounded(t *testing.T) {
+	w := start(t, mock.Script{Choose: func(*mock.Exchange) mock.Step { return mock.Text("ok") }}, nil)
+	ask := func(previous string) (int, string) {
+		resp, got := w.do(t, "POST", "/v1/responses", fmt.Sprintf(`{"model":"m","input":"x"%s}`, previous))
+		var r struct{ ID string }
+		decode(t, got, &r)
+		return resp.StatusCode, r.ID
+	}
+	_, first := ask("")
+	_, second := ask("")
+	for range 1023 {
+		ask("")
+	}
+	for id, want := range map[string]int{first: 400, second: 200} {
+		if status, _ := ask(fmt.Sprintf(`,"previous_response_id":%q`, id)); status != want {
+			t.Errorf("%s: %d, want %d", id, status, want)
+		}
 	}
 }
 

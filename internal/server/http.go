@@ -23,7 +23,10 @@ type HTTPOptions struct {
 	Server func(*http.Request) *MCP
 	// User names the authenticated identity of a request, "" for the local user. A
 	// session is its user's alone. The handler itself authenticates nobody.
-	User    func(*http.Request) string
+	User func(*http.Request) string
+	// Guarded says that the Host header was looked at before. Else a local server
+	// answers under the machine's own names alone.
+	Guarded bool
 	MaxBody int64 // bytes of one request; at least 1
 	Logger  *slog.Logger
 }
@@ -38,10 +41,10 @@ func NewHTTP(o HTTPOptions) http.Handler {
 		return nil
 	}
 	stateful := mcp.NewStreamableHTTPHandler(pick, &mcp.StreamableHTTPOptions{
-		SessionTimeout: sessionIdle, MaxRequestBodyBytes: o.MaxBody, Logger: o.Logger,
+		SessionTimeout: sessionIdle, MaxRequestBodyBytes: o.MaxBody, Logger: o.Logger, DisableLocalhostProtection: o.Guarded,
 	})
 	stateless := mcp.NewStreamableHTTPHandler(pick, &mcp.StreamableHTTPOptions{
-		Stateless: true, MaxRequestBodyBytes: o.MaxBody, Logger: o.Logger, PropagateRequestCancellation: true,
+		Stateless: true, MaxRequestBodyBytes: o.MaxBody, Logger: o.Logger, PropagateRequestCancellation: true, DisableLocalhostProtection: o.Guarded,
 	})
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inSession := r.Header.Get("Mcp-Session-Id") != ""
