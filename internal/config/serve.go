@@ -65,7 +65,7 @@ func serveSection() section[Serve] {
 		path:  "serve",
 		intro: "The HTTP server: `/v1/chat/completions`, `/v1/responses`, `/v1/messages`, `/v1/models`, `/tools/invoke`, `/mcp`, `/healthz`, `/readyz` and `/metrics`.",
 		fields: []field[Serve]{
-			{row{Key: "listen", Type: "string", Default: "`" + d.Listen + "`", Doc: "Where it listens, as `host:port`; port 0 takes a free one. An address that other machines reach needs `keys`."},
+			{row{Key: "listen", Type: "string", Default: "`" + d.Listen + "`", Doc: "Where it listens, as `host:port`; port 0 takes a free one. An address that other machines reach needs `keys`, and a proxy in front that speaks TLS: this is plain HTTP."},
 				func(r *reader, s spot, v *Serve) {
 					t, ok := r.text(s)
 					if ok && badListen(t) {
@@ -74,7 +74,7 @@ func serveSection() section[Serve] {
 						v.Listen, v.ListenPos = t, r.at(s)
 					}
 				}},
-			{row{Key: "keys", Type: "array of objects", Doc: "Who may ask. Without keys only programs of this machine may. See `serve.keys[]` below."}, readServeKeys},
+			{row{Key: "keys", Type: "array of objects", Doc: "Who may ask. Without keys only programs of this machine may, and only as `localhost` or `127.0.0.1`. Pages of other origins are never answered. See `serve.keys[]` below."}, readServeKeys},
 			part(row{Key: "heldRuns", Doc: "Runs that wait for their caller. See `serve.heldRuns` below."}, heldSection(), func(v *Serve) *Held { return &v.Held }),
 			part(row{Key: "limits", Doc: "How much one request may take. See `serve.limits` below."}, runLimitsSection(), func(v *Serve) *turn.Limits { return &v.Limits }),
 			number(row{Key: "maxBodyBytes", Default: fmt.Sprint(d.MaxBody), Doc: "The largest request, in bytes."}, 1024, 256<<20, func(v *Serve, n int64, _ Pos) { v.MaxBody = n }),
