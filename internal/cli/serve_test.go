@@ -42,6 +42,14 @@ type served struct {
 // chat, responses and messages, and agents main, robot and coder.
 func startServe(t *testing.T, script mock.Script) (*served, *mock.Server) {
 	t.Helper()
+	return startServeWith(t, script, mcptest.Script{Tools: []json.RawMessage{
+		json.RawMessage(`{"name":"echo","description":"Weather forecast for a place","inputSchema":{"type":"object","properties":{"city":{"type":"string"}},"additionalProperties":false}}`),
+	}})
+}
+
+// startServeWith has another MCP server than that with the weather, under its name.
+func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*served, *mock.Server) {
+	t.Helper()
 	model := mock.New(script)
 	base, stop, err := model.Listen("127.0.0.1:0")
 	if err != nil {
@@ -52,9 +60,6 @@ func startServe(t *testing.T, script mock.Script) (*served, *mock.Server) {
 			t.Error(err)
 		}
 	})
-	weather := mcptest.Script{Tools: []json.RawMessage{
-		json.RawMessage(`{"name":"echo","description":"Weather forecast for a place","inputSchema":{"type":"object","properties":{"city":{"type":"string"}},"additionalProperties":false}}`),
-	}}
 	home := t.TempDir()
 	file := filepath.Join(home, "toolsearch.json5")
 	config := `{
