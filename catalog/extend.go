@@ -1,0 +1,58 @@
+package catalog
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/toolsearch/toolsearch/rank"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// Extend makes the catalog that Build would make of the tools of c and others,
+// and does little until it is searched: then it is indexed, once. Catalogs that
+// were extended from the same one are indexed one at a time, so that however
+// many there are, the memory that indexing takes is bounded.
+func (c *Catalog) Extend(others []*tool.Tool) (*Catalog, error) {
+	if len(others) == 0 {
+		return c, nil
+	}
+	out := &Catalog{base: c, outages: c.outages, indexing: &sync.Mutex{}}
+	tools, direct, err := split(others)
+	if err != nil {
+		return nil, err
+	}
+	if err := out.names.add(tools); err != nil {
+		return nil, err
+	}
+	out.tools, out.direct = merged(c.tools, tools), merged(c.direct, direct)
+	for _, t := range tools {
+		if _, twice := c.byID(t.ID); twice {
+			return nil, sameID(t)
+		}
+	}
+	for _, t := range out.direct {
+		if _, twice := out.byID(t.ID); twice {
+			return nil, sameID(t)
+		}
+	}
+	out.index = sync.OnceValue(func() *rank.Index {
+		c.indexing.Lock()
+		defer c.indexing.Unlock()
+		return rank.Build(documents(out.tools))
+	})
+	out.fingerprint = sync.OnceValue(func() string { return Fingerprint(slices.Concat(out.tools, out.direct)) })
+	return out, nil
+}
+
+// merged puts two lists in id order into one.
+func merged(a, b []*tool.Tool) []*tool.Tool {
+	out := make([]*tool.Tool, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].ID <= b[0].ID {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
