@@ -46,8 +46,22 @@ func (o Object) Set(name string, value json.RawMessage) Object {
 	return append(o, Member{name, value})
 }
 
+// fewMembers is how many members are compared one with another; of more, the
+// names are kept.
+const fewMembers = 32
+
 // Repeated returns the name of a member that stands twice.
 func (o Object) Repeated() (string, bool) {
+	if len(o) > fewMembers {
+		seen := make(map[string]struct{}, len(o))
+		for _, m := range o {
+			if _, twice := seen[m.Name]; twice {
+				return m.Name, true
+			}
+			seen[m.Name] = struct{}{}
+		}
+		return "", false
+	}
 	for i, m := range o {
 		if o[:i].Index(m.Name) >= 0 {
 			return m.Name, true

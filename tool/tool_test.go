@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -150,5 +151,21 @@ func TestErrorJSON(t *testing.T) {
 	}
 	if r := e.Result(); !r.IsError || tool.CodeOf(e) != tool.CodeBlocked {
 		t.Errorf("as a result: %+v", r)
+	}
+}
+
+// A hostile body has as many members as fit: comparing each with each other one
+// would take hours.
+func TestRepeatedAmongMany(t *testing.T) {
+	o := make(tool.Object, 1_000_000)
+	for i := range o {
+		o[i].Name = "m" + strconv.Itoa(i)
+	}
+	if name, twice := o.Repeated(); twice {
+		t.Errorf("%q stands once", name)
+	}
+	o = append(o, tool.Member{Name: "m7"})
+	if name, twice := o.Repeated(); !twice || name != "m7" {
+		t.Errorf("Repeated gave %q, %v", name, twice)
 	}
 }

@@ -50,8 +50,10 @@ func readSearchBlock(b provider.Block) (searchBlock, bool) {
 // those that an earlier search found, and those that an answer names.
 func references(messages []provider.Message) []string {
 	var out []string
+	seen := map[string]struct{}{} // a request has room for hundreds of thousands
 	add := func(name string) {
-		if !slices.Contains(out, name) {
+		if _, known := seen[name]; !known {
+			seen[name] = struct{}{}
 			out = append(out, name)
 		}
 	}
@@ -135,6 +137,7 @@ func addTools(req *Request) error {
 	if req.API != provider.Responses {
 		return nil
 	}
+	var known map[string]struct{} // by name, once there is something to compare with
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {
 			var item struct {
@@ -152,10 +155,20 @@ func addTools(req *Request) error {
 			if err != nil {
 				return refuse(http.StatusBadRequest, "input", "additional_tools: "+err.Error())
 			}
+			if known == nil {
+				known = make(map[string]struct{}, len(req.Tools)+len(brought.Tools))
+				for _, t := range req.Tools {
+					known[t.Name] = struct{}{}
+				}
+			}
 			for _, t := range brought.Tools {
-				if t.Name == "" || !slices.ContainsFunc(req.Tools, func(o provider.Tool) bool { return o.Name == t.Name }) {
+				if _, twice := known[t.Name]; !twice || t.Name == "" {
+					known[t.Name] = struct{}{}
 					req.Tools = append(req.Tools, t)
 				}
+			}
+			if len(req.Tools) > maxTools {
+				return tooManyTools(len(req.Tools))
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func readSearch(req *Request, m Model) (*nativeSearch, error) {
 	}
 	s := &nativeSearch{request: req, tools: map[string]provider.Tool{}, native: m.NativeToolSearch}
 	if len(req.Tools) > maxTools {
-		return nil, refuse(http.StatusBadRequest, "tools", fmt.Sprintf("%d tools are more than the %d that are served", len(req.Tools), maxTools))
+		return nil, tooManyTools(len(req.Tools))
 	}
 	foreign := false
 	for _, t := range req.Tools {
@@ -120,6 +120,10 @@ func readSearch(req *Request, m Model) (*nativeSearch, error) {
 		}
 	}
 	return s, nil
+}
+
+func tooManyTools(n int) *provider.Error {
+	return refuse(http.StatusBadRequest, "tools", fmt.Sprintf("%d tools are more than the %d that are served", n, maxTools))
 }
 
 // hostedSearch is an API's own search tool; nil where it has none.
@@ -195,7 +199,12 @@ func (u uncontrolled) Visible() []surface.Visible {
 // defined returns tools of the request, as visible ones.
 func (s *nativeSearch) defined(names []string) ([]provider.Tool, error) {
 	var out []provider.Tool
+	seen := make(map[string]struct{}, min(len(names), len(s.tools))) // an answer may name one many times
 	for _, name := range names {
+		if _, twice := seen[name]; twice {
+			continue
+		}
+		seen[name] = struct{}{}
 		t, ok := s.tools[name]
 		if !ok {
 			return nil, refuse(http.StatusBadRequest, "messages", fmt.Sprintf("the messages refer to the tool %q, which tools does not define", tool.Clean(name, 128)))
