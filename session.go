@@ -120,7 +120,7 @@ func (s *Scope) Close() { s.stop() }
 func (s *Scope) surface(c surface.Config) (*surface.Surface, error) {
 	opt := &s.set.options
 	c.Limits, c.Pipeline, c.Code = s.limits, s.pipeline, s.runner
-	c.Schemas, c.Shaper, c.Transcript, c.Logger = s.set.schemas, s.set.shaper, opt.Transcript, opt.Logger
+	c.Schemas, c.Shaper, c.Transcript, c.Observer, c.Logger = s.set.schemas, s.set.shaper, opt.Transcript, opt.Observer, opt.Logger
 	return surface.New(c)
 }
 

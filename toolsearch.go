@@ -74,6 +74,8 @@ type Options struct {
 	// Observe, when not nil, is a stage that sees every call and how it ended,
 	// refusals included: what watches the pipeline goes here.
 	Observe call.Stage
+	// Observer, when not nil, is told of searches and describes.
+	Observer surface.Observer
 	// Approval, when not nil, decides which calls a person is asked about. With
 	// nil, core tools that change the machine run only when Policy names them.
 	Approval *approval.Gate

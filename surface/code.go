@@ -12,7 +12,6 @@ import (
 	"github.com/toolsearch/toolsearch/code"
 	"github.com/toolsearch/toolsearch/rank"
 	"github.com/toolsearch/toolsearch/tool"
-	"github.com/toolsearch/toolsearch/transcript"
 )
 
 // CodeRunner runs a body in isolation. *code.Runner is one.
@@ -129,8 +128,7 @@ func (h host) Describe(ctx context.Context, id string) (json.RawMessage, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	h.surface.count(ctx, h.request.Origin, transcript.Counts{Describes: 1})
-	d, err := h.catalog.Describe(id)
+	d, err := h.surface.look(ctx, h.catalog, h.request.Origin, id)
 	if err != nil {
 		return nil, inCode(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/catalog"
@@ -53,6 +54,7 @@ type Surface struct {
 	code     CodeRunner
 	record   *transcript.Transcript
 	shaper   *call.Shaper
+	observer Observer
 	logger   *slog.Logger
 	counts   counters
 }
@@ -72,8 +74,9 @@ type Config struct {
 	Transcript *transcript.Transcript
 	// Shaper, when not nil, bounds every result that a model reads. In mode Off
 	// results pass as they are; code bodies always get them whole.
-	Shaper *call.Shaper
-	Logger *slog.Logger // nil logs nothing
+	Shaper   *call.Shaper
+	Observer Observer     // told of searches and describes; nil tells nobody
+	Logger   *slog.Logger // nil logs nothing
 }
 
 // New makes a Surface.
@@ -87,7 +90,7 @@ func New(c Config) (*Surface, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Surface{record: c.Transcript, shaper: c.Shaper, logger: c.Logger, limits: c.Limits, view: c.View, visible: c.Visible, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
+	return &Surface{record: c.Transcript, shaper: c.Shaper, observer: c.Observer, logger: c.Logger, limits: c.Limits, view: c.View, visible: c.Visible, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
 }
 
 type counters struct{ searches, describes, calls, emptySearches atomic.Int64 }
@@ -208,6 +211,7 @@ func (s *Surface) search(ctx context.Context, c *catalog.Catalog, r Request) (*t
 		return nil, err
 	}
 	if req.batch != nil {
+		began := time.Now()
 		answer, err := c.SearchBatch(req.batch)
 		if err != nil {
 			return nil, err
@@ -218,7 +222,7 @@ func (s *Surface) search(ctx context.Context, c *catalog.Catalog, r Request) (*t
 				empty++
 			}
 		}
-		s.count(ctx, r.Origin, transcript.Counts{Searches: len(req.batch), EmptySearches: empty})
+		s.searched(ctx, r.Origin, began, len(req.batch), empty)
 		raw, err := tool.Encode(answer)
 		if err != nil {
 			return nil, err
@@ -245,12 +249,13 @@ func (s *Surface) search(ctx context.Context, c *catalog.Catalog, r Request) (*t
 
 // find runs one search and counts it.
 func (s *Surface) find(ctx context.Context, c *catalog.Catalog, o call.Origin, q rank.Query) catalog.Results {
+	began := time.Now()
 	found := c.Search(q)
-	n := transcript.Counts{Searches: 1}
+	empty := 0
 	if len(found.Hits) == 0 {
-		n.EmptySearches = 1
+		empty = 1
 	}
-	s.count(ctx, o, n)
+	s.searched(ctx, o, began, 1, empty)
 	return found
 }
 
@@ -313,8 +318,7 @@ func (s *Surface) describe(ctx context.Context, c *catalog.Catalog, r Request) (
 	if err != nil {
 		return nil, err
 	}
-	s.count(ctx, r.Origin, transcript.Counts{Describes: 1})
-	d, err := c.Describe(ref)
+	d, err := s.look(ctx, c, r.Origin, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,11 @@ func echo(source tool.Source, owner, name, parameters string) *tool.Tool {
 
 func newSurface(t *testing.T, tools ...*tool.Tool) *surface.Surface {
 	t.Helper()
+	return newObserved(t, nil, tools...)
+}
+
+func newObserved(t *testing.T, o surface.Observer, tools ...*tool.Tool) *surface.Surface {
+	t.Helper()
 	c, err := catalog.Build(catalog.Input{Tools: tools})
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +49,7 @@ func newSurface(t *testing.T, tools ...*tool.Tool) *surface.Surface {
 		View:     func() *surface.View { return view },
 		Pipeline: call.New(call.ValidateOutput(schemas), call.ValidateInput(schemas)),
 		Schemas:  schemas,
+		Observer: o,
 	})
 	if err != nil {
 		t.Fatal(err)

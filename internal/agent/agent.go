@@ -46,6 +46,9 @@ type Options struct {
 	HTTP   *http.Client                // nil is provider.NewHTTPClient
 	Retry  provider.Retry
 	Logger *slog.Logger
+	// Began, when not nil, is told of each run that begins, and its answer of
+	// its end; the run goes on with the context it returns.
+	Began func(ctx context.Context, o call.Origin, v *surface.View) (context.Context, func(error))
 }
 
 // Rules are what holds for a kind of run.
@@ -89,6 +92,16 @@ type Run struct {
 	Origin call.Origin // its session and run, as the transcript knows them
 	Tools  *toolsearch.Session
 	Model  Model
+	ended  func(error) // may be nil
+	once   sync.Once
+}
+
+// Close ends the run; see turn.Run. It may be called again.
+func (r *Run) Close() {
+	r.Run.Close()
+	if r.ended != nil {
+		r.ended(nil)
+	}
 }
 
 // Runtime starts runs. It is safe for concurrent use.
@@ -182,7 +195,15 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 			o.Added = append(o.Added, offered(t))
 		}
 	}
+	if r.opt.Began != nil {
+		var ended func(error)
+		ctx, ended = r.opt.Began(ctx, run.Origin, session.View())
+		run.ended = func(err error) { run.once.Do(func() { ended(err) }) }
+	}
 	if run.Run, err = turn.Start(ctx, o); err != nil {
+		if run.ended != nil {
+			run.ended(err)
+		}
 		return nil, refuse(http.StatusBadRequest, "tools", err.Error())
 	}
 	return run, nil

@@ -97,6 +97,7 @@ func (a *app) newRuntime(set *toolset) (*agent.Runtime, error) {
 		Config: set.cfg, Tools: set.Toolset, Lookup: os.LookupEnv, Logger: a.logger(),
 		Limits: set.cfg.Serve.Limits,
 		Rules:  rulesOf(set.cfg),
+		Began:  set.watching.startRun,
 	})
 }
 

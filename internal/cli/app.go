@@ -130,6 +130,7 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
 type openOptions struct {
 	calls bool         // whether tools may be called: this needs the store
 	serve bool         // whether an MCP client asks
+	watch bool         // whether the program runs for long, and telemetry is opened as configured
 	core  bool         // whether core tools are on when the configuration does not say
 	wait  bool         // for every server, showing progress
 	mode  surface.Mode // overrides the configuration's when not ""
@@ -148,6 +149,7 @@ type toolset struct {
 	elicit   *server.Elicitation // with openOptions.serve
 	store    *store.Store        // with openOptions.calls, as is redactor
 	redactor *transcript.Redactor
+	watching watching // with openOptions.watch
 	close    func()
 }
 
@@ -178,11 +180,16 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	if err != nil {
 		return nil, err
 	}
+	set := &toolset{cfg: cfg, search: ts, mode: mode, policy: pol}
+	if opt.watch {
+		if set.watching, err = a.openTelemetry(cfg.Telemetry); err != nil {
+			return nil, err
+		}
+	}
 	own, err := a.openOwnTools(ctx, cfg, opt)
 	if err != nil {
 		return nil, err
 	}
-	set := &toolset{cfg: cfg, search: ts, mode: mode, policy: pol}
 	rec := &recording{close: func() {}}
 	if opt.calls {
 		if rec, err = a.openRecording(ctx, recordingOptions{cfg.Tools.Calls, pol, servers, own.plugins, opt.serve}); err != nil {
@@ -213,18 +220,22 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		Logger:    a.logger(),
 
 		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins, Hooks: rec.hooks, Output: cfg.Tools.Output,
+		Observe: set.watching.stage(), Observer: set.watching.observer(),
 	})
 	if err != nil {
 		rec.close()
 		own.close()
 		return nil, err
 	}
+	unfollow := set.watching.follow(set.Toolset)
 	set.close = func() {
+		unfollow()
 		if err := set.Close(); err != nil {
 			fmt.Fprintf(a.std.err, "warning: stop the servers: %v\n", err)
 		}
 		rec.close()
 		own.close()
+		set.watching.close()
 	}
 	set.warnings = append(set.warnings, set.Warnings()...)
 	for _, w := range set.warnings {

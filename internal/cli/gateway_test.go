@@ -52,6 +52,12 @@ func env(home string) []string {
 // startGateway runs the gateway with a configuration, in a home of its own.
 func startGateway(t *testing.T, home, config string) *gateway {
 	t.Helper()
+	return startGatewayWith(t, home, config)
+}
+
+// startGatewayWith is startGateway with further variables in its environment.
+func startGatewayWith(t *testing.T, home, config string, vars ...string) *gateway {
+	t.Helper()
 	file := filepath.Join(home, "toolsearch.json5")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -62,7 +68,7 @@ func startGateway(t *testing.T, home, config string) *gateway {
 	}
 	g := &gateway{t: t, stderr: &bytes.Buffer{}}
 	g.cmd = exec.Command(exe, "mcp", "--config", file)
-	g.cmd.Env, g.cmd.Dir, g.cmd.Stderr = env(home), home, g.stderr
+	g.cmd.Env, g.cmd.Dir, g.cmd.Stderr = append(env(home), vars...), home, g.stderr
 	if g.in, err = g.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}

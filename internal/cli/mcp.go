@@ -36,7 +36,7 @@ other, or every tool, in mode auto. With tools.toolSearch off it sees every
 allowed tool, passed through unchanged.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opt := openOptions{calls: true, serve: true}
+			opt := openOptions{calls: true, serve: true, watch: true}
 			if native {
 				opt.mode = surface.Off
 			}
@@ -59,6 +59,9 @@ func serveStdio(ctx context.Context, app *app, opt openOptions) error {
 		return err
 	}
 	defer stop()
+	// The client's whole stay is one run: its calls stand under one span.
+	ctx, ended := set.watching.startRun(ctx, srv.Origin(), set.Surface().View())
+	defer ended(nil)
 	err = srv.Run(ctx, server.Stdio(app.std.in, app.std.out))
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil // the client left, or a signal came

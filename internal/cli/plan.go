@@ -24,7 +24,8 @@ type planReport struct {
 	Warnings []string            `json:"warnings,omitempty"`
 }
 
-// planBytes compares the tool definitions of a request, in bytes of JSON.
+// planBytes compares the tool definitions of a request, in bytes of JSON, and
+// of the listing in the prompt.
 type planBytes struct {
 	Direct  int `json:"direct"`  // with every allowed tool in the request
 	Surface int `json:"surface"` // with what the mode shows
@@ -96,12 +97,21 @@ func makePlanReport(set *toolset) (planReport, error) {
 	}
 	for _, v := range set.Visible() {
 		rep.Visible = append(rep.Visible, v.Name)
-		rep.Bytes.Surface += v.Size()
+	}
+	rep.Bytes = bytesOf(plan, set.Visible())
+	return rep, nil
+}
+
+// bytesOf counts what a model reads of a plan's tools before it asks anything.
+func bytesOf(plan *turn.Plan, visible []surface.Visible) planBytes {
+	b := planBytes{Surface: len(plan.View.Listing)}
+	for _, v := range visible {
+		b.Surface += v.Size()
 	}
 	for _, t := range plan.Allowed {
-		rep.Bytes.Direct += surface.Direct(t, surface.WireName(t, surface.MCPNameLimit)).Size()
+		b.Direct += surface.Direct(t, surface.WireName(t, surface.MCPNameLimit)).Size()
 	}
-	return rep, nil
+	return b
 }
 
 func printPlan(s *streams, r planReport) error {

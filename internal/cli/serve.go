@@ -65,7 +65,7 @@ type listening struct {
 func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 	// The sources outlive the signal: requests in flight need them while the
 	// server drains.
-	set, err := app.open(context.WithoutCancel(ctx), openOptions{calls: true, serve: true})
+	set, err := app.open(context.WithoutCancel(ctx), openOptions{calls: true, serve: true, watch: true})
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 	}
 	defer mcp.close()
 	srv, err := modelapi.New(modelapi.Options{
-		Backend: backend, Formats: servedFormats(), Keys: keys, Logger: app.logger(),
+		Backend: backend, Formats: servedFormats(), Keys: keys, Logger: app.logger(), Metrics: set.watching.metrics,
 		MCP: server.NewHTTP(server.HTTPOptions{
 			Server: mcp.of, Guarded: true, MaxBody: cfg.MaxBody, Logger: app.logger(), User: userOf,
 		}),

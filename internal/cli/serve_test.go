@@ -64,6 +64,7 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
 	file := filepath.Join(home, "toolsearch.json5")
 	config := `{
   tools: {toolSearch: {mode: "tools"}}, mcp: {servers: {` + serverConfig(t, "weather", weather) + `}},
+  telemetry: {enabled: true},
   agents: {list: [{id: "main"}, {id: "robot", tools: {deny: ["mcp:weather"]}}, {id: "coder", tools: {toolSearch: {mode: "code"}}}]},
   models: {default: "chat/m", aliases: {fast: "messages/m"}, providers: {
     chat: {baseUrl: "` + base + `", api: "openai-completions", apiKey: "${MODEL_KEY}", models: [{id: "m"}]},

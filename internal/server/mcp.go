@@ -75,6 +75,10 @@ func NewMCP(opt Options) *MCP {
 	return m
 }
 
+// Origin is that of the calls of a client whose transport names no session, as
+// one over stdio.
+func (m *MCP) Origin() call.Origin { return m.origin }
+
 // Server is the SDK's server, to be connected to a transport.
 func (m *MCP) Server() *mcp.Server { return m.server }
 

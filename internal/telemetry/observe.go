@@ -12,16 +12,10 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// Search is one request to search: one query, or a batch of them.
-type Search struct {
-	Origin  call.Origin
-	Queries int // at least 1
-	Empty   int // those without a hit
-	Took    time.Duration
-}
+var _ surface.Observer = (*Telemetry)(nil)
 
 // Searched counts a search that has just ended, and makes its span.
-func (t *Telemetry) Searched(ctx context.Context, s Search) {
+func (t *Telemetry) Searched(ctx context.Context, s surface.Search) {
 	if t == nil {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/internal/telemetry"
+	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -76,7 +77,7 @@ func TestNil(t *testing.T) {
 	} else {
 		end(nil)
 	}
-	tel.Searched(ctx, telemetry.Search{Queries: 1})
+	tel.Searched(ctx, surface.Search{Queries: 1})
 	tel.Described(ctx, call.Origin{}, 0)
 	tel.Planned(telemetry.Planned{})
 	if err := tel.Shutdown(ctx); err != nil {
@@ -148,8 +149,8 @@ func TestOutcomes(t *testing.T) {
 func TestObserve(t *testing.T) {
 	tel := start(t, telemetry.Options{})
 	ctx := t.Context()
-	tel.Searched(ctx, telemetry.Search{Queries: 1, Took: 150 * time.Microsecond})
-	tel.Searched(ctx, telemetry.Search{Queries: 3, Empty: 2, Took: 3 * time.Millisecond})
+	tel.Searched(ctx, surface.Search{Queries: 1, Took: 150 * time.Microsecond})
+	tel.Searched(ctx, surface.Search{Queries: 3, Empty: 2, Took: 3 * time.Millisecond})
 	tel.Described(ctx, call.Origin{}, time.Millisecond)
 	tel.Planned(telemetry.Planned{Catalog: map[tool.Source]int{tool.MCP: 300, tool.OpenClaw: 4}, SurfaceBytes: 2000, DirectBytes: 400000})
 	tel.Planned(telemetry.Planned{Catalog: map[tool.Source]int{tool.MCP: 301}, SurfaceBytes: 2100, DirectBytes: 400001})
@@ -227,7 +228,7 @@ func TestSpans(t *testing.T) {
 	}
 	o.Control, o.Parent, o.CallID = "tool_call", "c1", "c2"
 	_, _ = outer.Call(ctx, call.Request{Target: mcpTool("without", answers(nil, &tool.Error{Code: tool.CodeBlocked, By: "policy", Reason: "a secret reason"})), Origin: o})
-	tel.Searched(ctx, telemetry.Search{Origin: o, Queries: 1, Took: time.Second})
+	tel.Searched(ctx, surface.Search{Origin: o, Queries: 1, Took: time.Second})
 	end(nil)
 	_, _ = outer.Call(ctx, call.Request{Target: mcpTool("later", fine), Origin: o})
 	_, _ = outer.Call(ctx, call.Request{Target: mcpTool("stranger", fine), Origin: call.Origin{Session: "s2", Run: "r1"}})
@@ -292,7 +293,7 @@ func TestMetricsExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, took := range []time.Duration{15 * time.Microsecond, 3 * time.Millisecond, 4 * time.Millisecond, time.Minute} {
-		tel.Searched(ctx, telemetry.Search{Queries: 1, Took: took})
+		tel.Searched(ctx, surface.Search{Queries: 1, Took: took})
 	}
 	tel.Planned(telemetry.Planned{SurfaceBytes: 7})
 	if err := tel.Shutdown(ctx); err != nil {

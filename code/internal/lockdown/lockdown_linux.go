@@ -32,20 +32,19 @@ const (
 // process is not confined and must end.
 func Apply(o Options) ([]wire.Layer, error) {
 	// An explicit number, or the runtime would keep reading cgroup files. Then
-	// every descriptor that is not ours goes, before the poller makes its own.
+	// every descriptor that is not ours goes.
 	runtime.GOMAXPROCS(2)
-	if err := unix.CloseRange(5, ^uint(0), 0); err != nil {
-		return nil, fmt.Errorf("close inherited descriptors: %w", err)
+	if err := closeDescriptors(); err != nil {
+		return nil, err
 	}
 	// The engine would read the time zone from a file later; an empty TZ is UTC.
 	time.Local = time.UTC
 	if err := os.Setenv("TZ", ""); err != nil {
 		return nil, fmt.Errorf("set the time zone: %w", err)
 	}
-	time.AfterFunc(time.Hour, func() {}).Stop() // makes the poller's descriptors now
-	debug.SetMaxStack(maxStack)                 // deep native recursion ends the child, not the machine
-	debug.SetMemoryLimit(goHeap)                // what Go itself collects; the guest's heap is outside
-	debug.SetTraceback("none")                  // stderr keeps the reason, not the stacks
+	debug.SetMaxStack(maxStack)  // deep native recursion ends the child, not the machine
+	debug.SetMemoryLimit(goHeap) // what Go itself collects; the guest's heap is outside
+	debug.SetTraceback("none")   // stderr keeps the reason, not the stacks
 
 	layers, err := common(o)
 	if err != nil {

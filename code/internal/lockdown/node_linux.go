@@ -45,8 +45,8 @@ func OpenProgram(path string) (*Program, error) {
 // Exec. It must be called like Apply.
 func ApplyProgram(o Options, path string) (*Program, []wire.Layer, error) {
 	runtime.GOMAXPROCS(2)
-	if err := unix.CloseRange(5, ^uint(0), 0); err != nil {
-		return nil, nil, fmt.Errorf("close inherited descriptors: %w", err)
+	if err := closeDescriptors(); err != nil {
+		return nil, nil, err
 	}
 	p, err := OpenProgram(path)
 	if err != nil {
