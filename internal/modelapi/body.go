@@ -36,6 +36,27 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *prov
 	return body, nil
 }
 
+// timedBody is a body that a handler of its own reads: it has as long to arrive.
+type timedBody struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+func timed(w http.ResponseWriter, body io.ReadCloser) timedBody {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // none on a recorder
+	return timedBody{body, rc}
+}
+
+// Read lifts the bound once the body is whole.
+func (b timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.rc.SetReadDeadline(time.Time{}) // none on a recorder
+	}
+	return n, err
+}
+
 func (s *Server) tooLarge() *provider.Error {
 	e := refusal(http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d bytes; serve.maxBodyBytes bounds it", s.opt.MaxBody))
 	e.Type = "request_too_large"

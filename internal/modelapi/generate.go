@@ -66,7 +66,7 @@ func (x *exchange) read() *provider.Error {
 		}
 		return e
 	}
-	x.req, x.size = req, len(body)
+	x.req, x.size = req, len(body)+sizeOf(req.Messages)
 	if v := x.r.Header.Get(sessionHeader); v != "" && !validSession(v) {
 		return refusal(http.StatusBadRequest, fmt.Sprintf("the header %s takes 1–%d visible characters", sessionHeader, maxSession))
 	}
@@ -99,13 +99,14 @@ func (x *exchange) run(ctx context.Context) (Run, *turn.Step, error) {
 		emit = x.stream.event
 	}
 	if before, in := answersOf(x.req.Messages); len(in.Answers) > 0 {
-		key := keyOf(x.caller, x.req, x.req.Messages[:before], idsOfAnswers(in.Answers))
-		if run := x.server.held.take(key); run != nil {
+		key := x.key(x.req.Messages[:before], idsOfAnswers(in.Answers))
+		if kept := x.server.held.take(key); kept != nil {
+			run := kept.run
 			step, err := run.Next(ctx, in, emit)
 			var wrong *turn.AnswerError
 			switch {
 			case errors.As(err, &wrong):
-				x.server.held.put(key, run)
+				x.server.held.put(&heldRun{key: key, caller: x.caller.Name, bytes: kept.bytes, run: run})
 				return nil, nil, refusal(http.StatusBadRequest, wrong.Error())
 			case errors.Is(err, turn.ErrOver): // it came to its end while it was held
 			case err != nil:
@@ -142,8 +143,8 @@ func (x *exchange) answer(run Run, step *turn.Step) {
 	waits := len(step.Calls) > 0
 	if waits {
 		// Before the caller hears of the calls: it may answer at once.
-		key = keyOf(x.caller, x.req, x.req.Messages, idsOfCalls(step.Calls))
-		x.server.held.put(key, run)
+		key = x.key(x.req.Messages, idsOfCalls(step.Calls))
+		x.server.held.put(&heldRun{key: key, caller: x.caller.Name, bytes: x.size, run: run})
 	} else {
 		run.Close()
 	}

@@ -24,7 +24,12 @@ func (s *Server) guard(r *http.Request) string {
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
-		return ""
+		// A page gets at some things without an Origin, such as a script by its
+		// address; but then every browser says that it is another site's.
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "" || site == "none" || site == "same-origin" {
+			return ""
+		}
+		return "requests of pages of other origins are not answered"
 	}
 	if len(origins) == 1 {
 		if u, err := url.Parse(origins[0]); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {

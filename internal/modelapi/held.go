@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// maxHeldBytes bounds the conversations of the runs that are held, as sizeOf
+// and the requests' bodies count them.
+const maxHeldBytes = 256 << 20
+
 // held keeps the runs that wait for their caller to answer a call of its own
 // tools. What is let go is closed: its conversation goes on from the messages
 // that the caller sends.
@@ -16,6 +20,7 @@ type held struct {
 	mu     sync.Mutex
 	byKey  map[heldKey]*list.Element
 	oldest *list.List // of *heldRun, the one that waits longest in front
+	bytes  int
 	closed bool
 	ending sync.WaitGroup
 }
@@ -25,9 +30,11 @@ type held struct {
 type heldKey [32]byte
 
 type heldRun struct {
-	key   heldKey
-	run   Run
-	timer *time.Timer
+	key    heldKey
+	caller string
+	bytes  int
+	run    Run
+	timer  *time.Timer
 }
 
 func newHeld(most int, d time.Duration) *held {
@@ -36,31 +43,50 @@ func newHeld(most int, d time.Duration) *held {
 
 // put keeps a run. Another one of the same key gives way: the caller has asked
 // the same again, and has one answer.
-func (h *held) put(key heldKey, run Run) {
+func (h *held) put(r *heldRun) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		h.end(run)
+	if h.closed || r.bytes > maxHeldBytes {
+		h.end(r.run)
 		return
 	}
-	if e, ok := h.byKey[key]; ok {
+	if e, ok := h.byKey[r.key]; ok {
 		h.end(h.remove(e))
 	}
-	for h.oldest.Len() >= h.most {
-		h.end(h.remove(h.oldest.Front()))
+	for h.oldest.Len() >= h.most || h.bytes+r.bytes > maxHeldBytes {
+		h.end(h.remove(h.victim()))
 	}
-	r := &heldRun{key: key, run: run}
 	e := h.oldest.PushBack(r)
-	h.byKey[key] = e
+	h.byKey[r.key] = e
+	h.bytes += r.bytes
 	r.timer = time.AfterFunc(h.time, func() { h.expire(e) })
 }
 
+// victim is the oldest run of the caller that takes up most of what is bounded,
+// so that nobody pushes out the runs of others. There is one run at least.
+func (h *held) victim() *list.Element {
+	share := map[string]int{} // of both bounds, in parts that can be added
+	most := 0
+	for e := h.oldest.Front(); e != nil; e = e.Next() {
+		r := e.Value.(*heldRun)
+		share[r.caller] += maxHeldBytes/h.most + r.bytes
+		most = max(most, share[r.caller])
+	}
+	e := h.oldest.Front()
+	for share[e.Value.(*heldRun).caller] < most {
+		e = e.Next()
+	}
+	return e
+}
+
 // take gives a run back, or nil when it is gone.
-func (h *held) take(key heldKey) Run {
+func (h *held) take(key heldKey) *heldRun {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if e, ok := h.byKey[key]; ok {
-		return h.remove(e)
+		r := e.Value.(*heldRun)
+		h.remove(e)
+		return r
 	}
 	return nil
 }
@@ -87,6 +113,7 @@ func (h *held) expire(e *list.Element) {
 func (h *held) remove(e *list.Element) Run {
 	r := h.oldest.Remove(e).(*heldRun)
 	delete(h.byKey, r.key)
+	h.bytes -= r.bytes
 	r.timer.Stop()
 	return r.run
 }

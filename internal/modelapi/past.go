@@ -17,6 +17,25 @@ const (
 	pastTime     = 24 * time.Hour
 )
 
+// Bytes of memory that a message and a block take beside their texts, about: a
+// body of many small messages becomes much larger when it is read.
+const (
+	messageBytes = 96
+	blockBytes   = 320
+)
+
+// sizeOf is what messages take beside their texts.
+func sizeOf(messages []provider.Message) int {
+	n := 0
+	for _, m := range messages {
+		n += messageBytes
+		for _, b := range m.Blocks {
+			n += blockBytes * (1 + len(b.Answer.Content))
+		}
+	}
+	return n
+}
+
 // past keeps the conversations behind the last responses of the Responses API.
 type past struct {
 	mu     sync.Mutex

@@ -41,31 +41,43 @@ func answersOf(messages []provider.Message) (before int, in turn.Input) {
 	return last + 1, in
 }
 
-// keyOf names a held run: by who asks, at which API and for which model; by all
-// that the user has said, since ids of calls repeat with some models; and by
-// the calls that are to be answered.
-func keyOf(c Caller, r *provider.Request, said []provider.Message, calls []string) heldKey {
+// shortID is the length below which an id of a call may be one that a model
+// counts up. Those of vendors are longer, and random.
+const shortID = 16
+
+// key names a held run: by who asks, at which API, for which model and in which
+// conversation; by all that the user has said, since ids of calls repeat with
+// some models; and by the calls that are to be answered.
+//
+// What the system prompt says counts only where the ids repeat: some clients
+// write something new into it with each request.
+func (x *exchange) key(said []provider.Message, calls []string) heldKey {
 	h := sha256.New()
-	write(h, c.Name, string(r.API), r.Model)
+	write(h, x.caller.Name, string(x.req.API), x.req.Model, x.r.Header.Get(sessionHeader))
+	repeat := slices.ContainsFunc(calls, func(id string) bool { return len(id) < shortID })
 	for _, m := range said {
-		if m.Role != provider.User {
-			continue
-		}
-		for _, b := range m.Blocks {
-			switch b.Kind {
-			case provider.Text:
-				write(h, "text", b.Text)
-			case provider.Image:
-				write(h, "image", b.Image.Data, b.Image.URL)
-			case provider.ToolAnswer:
-				write(h, "answer", b.Answer.CallID)
-			}
+		if m.Role == provider.User || repeat && m.Role == provider.System && !(x.req.API == provider.Responses && isInstructions(m)) {
+			hashSaid(h, m)
 		}
 	}
 	calls = slices.Sorted(slices.Values(calls))
 	write(h, "calls")
 	write(h, calls...)
 	return heldKey(h.Sum(nil))
+}
+
+func hashSaid(h hash.Hash, m provider.Message) {
+	write(h, string(m.Role))
+	for _, b := range m.Blocks {
+		switch b.Kind {
+		case provider.Text:
+			write(h, "text", b.Text)
+		case provider.Image:
+			write(h, "image", b.Image.Data, b.Image.URL)
+		case provider.ToolAnswer:
+			write(h, "answer", b.Answer.CallID)
+		}
+	}
 }
 
 // write adds texts so that no two lists of them are alike.

@@ -161,7 +161,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 // shutdown does not wait for those that only listen.
 func (s *Server) mcp() http.Handler {
 	serve := func(w http.ResponseWriter, r *http.Request, c Caller) {
-		r.Body = http.MaxBytesReader(w, r.Body, s.opt.MaxBody)
+		r.Body = timed(w, http.MaxBytesReader(w, r.Body, s.opt.MaxBody))
 		w.Header().Set("X-Accel-Buffering", "no")
 		s.opt.MCP.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	}
@@ -200,6 +200,8 @@ func (s *Server) around(next http.Handler) http.Handler {
 		log := &logged{ResponseWriter: w, began: time.Now()}
 		id := "req_" + rand.Text()
 		w.Header().Set("X-Request-Id", id)
+		// net/http leaves the deadline of the last answer on the connection.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // none on a recorder
 		defer func() {
 			p := recover()
 			if p != nil && !isAbort(p) {

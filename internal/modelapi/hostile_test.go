@@ -1,0 +1,127 @@
+package modelapi_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolsearch/toolsearch/internal/modelapi"
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/provider/mock"
+)
+
+// counting is a model that counts its calls up, so that their ids repeat, and at
+// last repeats what it was told in the system prompt.
+func counting() mock.Script {
+	return mock.Script{Choose: func(x *mock.Exchange) mock.Step {
+		if !strings.Contains(string(x.Body), `"role":"tool"`) {
+			return mock.Step{Calls: []provider.Call{{ID: "call_0", Name: "pick", Args: []byte(`{"kind":"a"}`)}}}
+		}
+		for _, m := range x.Request.Messages {
+			if m.Role == provider.System && len(m.Blocks) > 0 {
+				return mock.Text("told: " + m.Blocks[0].Text)
+			}
+		}
+		return mock.Text("told nothing")
+	}}
+}
+
+// One key may serve many people. An answer must not go on in the run of another
+// conversation which looks alike up to the ids of its calls.
+func TestConversationsThatLookAlike(t *testing.T) {
+	const said = `{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":"pick","arguments":"{\"kind\":\"a\"}"}}]}`
+	system := func(who string) string { return fmt.Sprintf(`{"role":"system","content":"You serve %s"}`, who) }
+	for _, c := range []struct {
+		name, first, second string
+		header              []string // of the second
+	}{
+		{"another system prompt", system("Ann"), system("Ben"), nil},
+		{"another session", system("Ann"), system("Ann"), []string{"X-Toolsearch-Session", "ben"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := start(t, counting(), nil)
+			extra := `,"tools":[` + pickTool + `]`
+			w.do(t, "POST", "/v1/chat/completions", chat(extra, c.first, hi))
+			w.do(t, "POST", "/v1/chat/completions", chat(extra, c.second, hi), c.header...)
+			for _, ask := range []struct {
+				system string
+				header []string
+			}{{c.first, nil}, {c.second, c.header}} {
+				_, got := w.do(t, "POST", "/v1/chat/completions", chat(extra, ask.system, hi, said, answerTo("call_0", "x")), ask.header...)
+				var a chatAnswer
+				decode(t, got, &a)
+				text, _, _ := a.message(t)
+				if !strings.Contains(ask.system, strings.TrimPrefix(text, "told: ")) {
+					t.Errorf("asked under %s: %s", ask.system, text)
+				}
+			}
+			if n := len(w.started()); n != 2 {
+				t.Errorf("%d runs began, want each conversation to go on in its own", n)
+			}
+		})
+	}
+}
+
+// Whoever holds many runs pushes out its own, and not those of others.
+func TestHeldRunsOfOthersStay(t *testing.T) {
+	w := start(t, counting(), func(o *modelapi.Options) { o.HeldRuns = 4 })
+	extra := `,"tools":[` + pickTool + `]`
+	bob := []string{"Authorization", "Bearer " + bobKey}
+	_, got := w.do(t, "POST", "/v1/chat/completions", chat(extra, hi), bob...)
+	call := callOf(t, got, false)
+	for i := range 10 {
+		w.do(t, "POST", "/v1/chat/completions", chat(extra, fmt.Sprintf(`{"role":"user","content":"question %d"}`, i)))
+	}
+	before := len(w.started())
+	w.do(t, "POST", "/v1/chat/completions", chat(extra, hi, assistant(call), answerTo(call.ID, "x")), bob...)
+	if n := len(w.started()); n != before {
+		t.Error("the run of bob was pushed out by those of alice")
+	}
+}
+
+// A browser says where a request comes from, even where it sends no Origin.
+func TestPagesWithoutAnOrigin(t *testing.T) {
+	w := start(t, mock.Script{}, nil)
+	for site, status := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200} {
+		if resp, body := w.do(t, "GET", "/v1/models", "", "Sec-Fetch-Site", site); resp.StatusCode != status {
+			t.Errorf("%s: %d %s, want %d", site, resp.StatusCode, body, status)
+		}
+	}
+}
+
+// deadlines records what bounds a connection.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	read, write []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = append(d.read, t); return nil }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
+
+// A body that another handler reads has to arrive in time too; and its answer
+// has no deadline of an earlier answer on the same connection.
+func TestDeadlinesOfMCP(t *testing.T) {
+	var seen deadlines
+	w := start(t, mock.Script{}, func(o *modelapi.Options) {
+		o.MCP = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if len(seen.write) == 0 || !seen.write[len(seen.write)-1].IsZero() {
+				t.Error("the deadline of an earlier answer was not lifted")
+			}
+			if len(seen.read) != 1 || seen.read[0].IsZero() {
+				t.Errorf("the body may arrive at any time: %v", seen.read)
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			if len(seen.read) != 2 || !seen.read[1].IsZero() {
+				t.Errorf("once the body is there: %v", seen.read)
+			}
+		})
+	})
+	seen.ResponseRecorder = httptest.NewRecorder()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(`{}`))
+	req.Header.Set("Authorization", "Bearer "+aliceKey)
+	w.server.ServeHTTP(&seen, req)
+}
