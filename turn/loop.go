@@ -108,6 +108,7 @@ type Run struct {
 	repeats  repeats
 	work     sync.WaitGroup // calls in progress
 	used     Used
+	bytes    int            // what the rounds have added to messages
 	ids      map[string]int // how often the model used a call id
 	watch    sync.Mutex     // one Observe at a time
 
@@ -319,6 +320,9 @@ func (r *Run) generate(emit func(provider.Event) error) (*provider.Response, err
 	r.used.Usage = r.used.Usage.Add(resp.Usage)
 	r.merged.add(resp)
 	r.messages = append(r.messages, resp.Output...)
+	for _, m := range resp.Output {
+		r.bytes += bytesOf(m.Blocks)
+	}
 	return resp, nil
 }
 
@@ -328,9 +332,9 @@ func (r *Run) request() *provider.Request {
 	req := r.opt.Request
 	req.Tools = slices.Clip(r.tools)
 	req.Messages = slices.Clip(r.messages)
-	if r.used.Rounds > 0 && req.Params.Choice != provider.ChooseNone {
+	if r.used.Rounds > 0 && req.Params.Choice != provider.ChooseNone && req.Params.Choice != provider.ChooseAuto {
 		// The caller's wish that a tool be called is met by the first call; kept up,
-		// the model could never answer.
+		// the model could never answer. What only limits its choice holds on.
 		req.Params.Choice = provider.ChooseAuto
 		if i := req.Fields.Index("tool_choice"); i >= 0 {
 			req.Fields = slices.Delete(slices.Clone(req.Fields), i, i+1)
@@ -355,6 +359,7 @@ func (r *Run) answer(emit func(provider.Event) error) error {
 		}
 		r.show(c.add)
 	}
+	r.bytes += bytesOf(m.Blocks)
 	r.messages = append(append(r.messages, m), r.more...)
 	r.more, r.round = nil, nil
 	return nil

@@ -102,6 +102,31 @@ func TestRunMixesClientAndOtherCalls(t *testing.T) {
 	}
 }
 
+// A model that uses an id twice gets no call lost: the caller sees an id for
+// each, whatever the model calls the others.
+func TestRunTellsCallsOfOneIDApart(t *testing.T) {
+	model := scripted(
+		says(calls("a", "pick", `{"n":1}`), calls("a", "pick", `{"n":2}`), calls("a_2", "pick", `{"n":3}`)),
+		says(text("Done.")),
+	)
+	r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, clientTools(t, true, "pick")...)})
+	step := next(t, r, turn.Input{})
+	seen := map[string]bool{}
+	var answers []provider.Answer
+	for _, c := range step.Calls {
+		seen[c.ID] = true
+		answers = append(answers, answer(c.ID, string(c.Args)))
+	}
+	if len(step.Calls) != 3 || len(seen) != 3 {
+		t.Fatalf("the calls are %+v", step.Calls)
+	}
+	next(t, r, turn.Input{Answers: answers})
+	got := strings.Join(lastAnswers(t, model.request(t, 1)), ", ")
+	if want := `a: {"n":1}, a: {"n":2}, a_2: {"n":3}`; got != want {
+		t.Errorf("the model is answered %s, want %s", got, want)
+	}
+}
+
 // A hidden client tool, called through tool_call or by its exact name, becomes
 // an ordinary call too.
 func TestRunReachesHiddenClientTools(t *testing.T) {

@@ -88,12 +88,7 @@ func (r *Run) newRound(resp *provider.Response) *round {
 			if b.Kind != provider.ToolCall {
 				continue
 			}
-			c := &running{call: b.Call, native: b.Native, id: b.Call.ID, before: r.repeats[repeatKey(b.Call)]}
-			r.ids[c.id]++
-			if n := r.ids[c.id]; n > 1 {
-				c.id += "_" + strconv.Itoa(n)
-			}
-			rd.calls = append(rd.calls, c)
+			rd.calls = append(rd.calls, &running{call: b.Call, native: b.Native, id: r.unique(b.Call.ID), before: r.repeats[repeatKey(b.Call)]})
 		}
 	}
 	if len(rd.calls) > 1 {
@@ -103,6 +98,20 @@ func (r *Run) newRound(resp *provider.Response) *round {
 		}
 	}
 	return rd
+}
+
+// unique returns the id of a call, or another one if an earlier call of the run
+// has it.
+func (r *Run) unique(id string) string {
+	r.ids[id]++
+	for n := r.ids[id]; n > 1; n++ {
+		other := id + "_" + strconv.Itoa(n)
+		if r.ids[other] == 0 {
+			r.ids[other]++
+			return other
+		}
+	}
+	return id
 }
 
 // proceed goes on until every call is done, or only the caller can move one.

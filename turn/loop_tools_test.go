@@ -176,6 +176,20 @@ func TestToolChoice(t *testing.T) {
 	}
 }
 
+// A choice that forces nothing, such as one of allowed tools, holds in every
+// round.
+func TestToolChoiceThatForcesNothing(t *testing.T) {
+	const choice = `{"type":"auto","disable_parallel_tool_use":true}`
+	model := scripted(append(searches(2, 1), says(text("Done.")))...)
+	request := provider.Request{API: provider.Messages, Fields: tool.Object{{Name: "tool_choice", Value: json.RawMessage(choice)}}}
+	next(t, start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, echoing("x")), Request: request}), turn.Input{})
+	for n := range 3 {
+		if got := string(model.request(t, n).Fields.Get("tool_choice")); got != choice {
+			t.Errorf("round %d: tool_choice is %s", n, got)
+		}
+	}
+}
+
 // A Local tool is answered inside the loop: its blocks reach the caller, its
 // tools the model.
 func TestLocalTools(t *testing.T) {
