@@ -28,7 +28,7 @@ type Catalog struct {
 	direct      []*tool.Tool // visible tools, sorted by id bytes
 	names       names        // of tools, or of those that base lacks
 	base        *Catalog     // what it was extended from, or nil
-	index       func() *rank.Index
+	index       func() *index
 	fingerprint func() string
 	outages     []Outage
 	// indexing is held while a catalog that was extended from this one is indexed.
@@ -93,8 +93,8 @@ func Build(in Input) (*Catalog, error) {
 			return nil, sameID(t)
 		}
 	}
-	index, fingerprint := rank.Build(documents(c.tools)), Fingerprint(in.Tools)
-	c.index = func() *rank.Index { return index }
+	built, fingerprint := &index{Index: rank.Build(documents(c.tools)), first: c.tools}, Fingerprint(in.Tools)
+	c.index = func() *index { return built }
 	c.fingerprint = func() string { return fingerprint }
 	return c, nil
 }
@@ -126,6 +126,19 @@ func idOf(t *tool.Tool) string {
 
 func sortByID(tools []*tool.Tool) {
 	slices.SortFunc(tools, func(a, b *tool.Tool) int { return strings.Compare(string(a.ID), string(b.ID)) })
+}
+
+// index is the search index, and the tools that its documents are.
+type index struct {
+	*rank.Index
+	first, more []*tool.Tool
+}
+
+func (x *index) tool(doc int) *tool.Tool {
+	if doc < len(x.first) {
+		return x.first[doc]
+	}
+	return x.more[doc-len(x.first)]
 }
 
 func documents(tools []*tool.Tool) []rank.Document {
@@ -219,5 +232,6 @@ func (c *Catalog) WithOutages(outages []Outage) *Catalog {
 // Fingerprint identifies the catalog's content.
 func (c *Catalog) Fingerprint() string { return c.fingerprint() }
 
-// IndexBytes is the size of the search index in memory.
+// IndexBytes is the size of the search index in memory, without what it shares
+// with that of a catalog it was extended from.
 func (c *Catalog) IndexBytes() int64 { return c.index().Bytes() }

@@ -8,10 +8,12 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// Extend makes the catalog that Build would make of the tools of c and others,
-// and does little until it is searched: then it is indexed, once. Catalogs that
-// were extended from the same one are indexed one at a time, so that however
-// many there are, the memory that indexing takes is bounded.
+// Extend makes the catalog that Build would make of the tools of c and others.
+// It does little until it is searched: then it is indexed, once. A few tools
+// beside many share the index of c, and are scored nearly as Build would, see
+// rank.Index.Extend. Else all are indexed anew, and of the catalogs that were
+// extended from the same one only one at a time: so the memory that this takes
+// is bounded, however many they are.
 func (c *Catalog) Extend(others []*tool.Tool) (*Catalog, error) {
 	if len(others) == 0 {
 		return c, nil
@@ -35,10 +37,15 @@ func (c *Catalog) Extend(others []*tool.Tool) (*Catalog, error) {
 			return nil, sameID(t)
 		}
 	}
-	out.index = sync.OnceValue(func() *rank.Index {
+	out.index = sync.OnceValue(func() *index {
+		if c.base == nil {
+			if x, ok := c.index().Extend(documents(tools)); ok {
+				return &index{Index: x, first: c.tools, more: tools}
+			}
+		}
 		c.indexing.Lock()
 		defer c.indexing.Unlock()
-		return rank.Build(documents(out.tools))
+		return &index{Index: rank.Build(documents(out.tools)), first: out.tools}
 	})
 	out.fingerprint = sync.OnceValue(func() string { return Fingerprint(slices.Concat(out.tools, out.direct)) })
 	return out, nil

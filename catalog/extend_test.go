@@ -29,7 +29,7 @@ func TestExtend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Fingerprint() != want.Fingerprint() || got.Len() != 4 || got.IndexBytes() != want.IndexBytes() {
+	if got.Fingerprint() != want.Fingerprint() || got.Len() != 4 {
 		t.Errorf("%q with %d tools, want %q with %d", got.Fingerprint(), got.Len(), want.Fingerprint(), want.Len())
 	}
 	for _, list := range [2]func(*catalog.Catalog) []*tool.Tool{(*catalog.Catalog).Tools, (*catalog.Catalog).Direct} {
@@ -52,6 +52,45 @@ func TestExtend(t *testing.T) {
 	}
 	if !got.Named("read") || !got.Named("send-message") || got.Named("Read") || got.Named("shell") {
 		t.Error("Named does not go by the exact names of cataloged tools")
+	}
+}
+
+// A few tools beside many are found as if all had been indexed together.
+func TestExtendMany(t *testing.T) {
+	var first []*tool.Tool
+	for i := range 64 {
+		first = append(first, newTool(tool.MCP, "zoo", fmt.Sprintf("feed_%d", i), fmt.Sprintf("Feed animal %d", i)))
+	}
+	others := []*tool.Tool{newTool(tool.Client, tool.ClientOwner, "read_page", "Read a page of a book"), newTool(tool.Client, tool.ClientOwner, "feed_cat", "Feed the cat at home")}
+	want := build(t, slices.Concat(first, others)...)
+	got, err := build(t, first...).Extend(others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.IndexBytes() >= want.IndexBytes()/2 {
+		t.Errorf("the index of two more tools takes %d bytes, that of all %d", got.IndexBytes(), want.IndexBytes())
+	}
+	for _, query := range []string{"read a page", "the book", "cat at home", "feed_cat", "feed_63", "animal 7"} {
+		// Behind the first, what all but a few tools match is a tie.
+		if diff := cmp.Diff(want.Rank(query, 1), got.Rank(query, 1)); diff != "" {
+			t.Errorf("rank %q: %s", query, diff)
+		}
+		q := rank.Query{Text: query, Limit: 1}
+		if diff := cmp.Diff(want.Search(q).Hits, got.Search(q).Hits); diff != "" {
+			t.Errorf("search %q: %s", query, diff)
+		}
+		a, errA := want.SearchBatch(catalog.Batch{{Query: query, Limit: 1}})
+		b, errB := got.SearchBatch(catalog.Batch{{Query: query, Limit: 1}})
+		if diff := cmp.Diff(a, b); diff != "" || errA != nil || errB != nil {
+			t.Errorf("batch of %q: %s, %v, %v", query, diff, errA, errB)
+		}
+	}
+	for _, ref := range []string{"read_pge", "feed_cta", "feed_6x"} {
+		_, errA := want.Resolve(ref)
+		_, errB := got.Resolve(ref)
+		if fmt.Sprint(errA) != fmt.Sprint(errB) {
+			t.Errorf("%q: %v, want %v", ref, errB, errA)
+		}
 	}
 }
 

@@ -16,8 +16,9 @@ func (c *Catalog) Likely(text string, max int, keep func(*tool.Tool) bool) []*to
 		return nil
 	}
 	var out []*tool.Tool
-	for _, h := range c.index().Search(rank.Query{Text: text, Limit: maxLikelyHits}).Hits {
-		t := c.tools[h.Doc]
+	x := c.index()
+	for _, h := range x.Search(rank.Query{Text: text, Limit: maxLikelyHits}).Hits {
+		t := x.tool(h.Doc)
 		if h.Weak || !t.Source.Trusted() || !keep(t) {
 			continue
 		}

@@ -119,8 +119,9 @@ func (c *Catalog) unknown(ref string) error {
 	}
 	next := "Use tool_search to find a tool, then its exact id."
 	var names []string
-	for _, d := range c.index().Suggest(ref, maxSuggestions) {
-		names = append(names, string(c.tools[d].ID))
+	x := c.index()
+	for _, d := range x.Suggest(ref, maxSuggestions) {
+		names = append(names, string(x.tool(d).ID))
 	}
 	if len(names) > 0 {
 		next = "Did you mean " + strings.Join(names, ", ") + "? If not, use tool_search with other words."

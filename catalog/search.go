@@ -62,7 +62,8 @@ type Score struct {
 // Search finds the tools that fit the query, best first. Nothing found is an
 // empty list, never an arbitrary slice.
 func (c *Catalog) Search(q rank.Query) Results {
-	found := c.index().Search(q)
+	x := c.index()
+	found := x.Search(q)
 	r := Results{
 		Hits:    make([]Hit, len(found.Hits)),
 		Scores:  make([]Score, len(found.Hits)),
@@ -71,7 +72,7 @@ func (c *Catalog) Search(q rank.Query) Results {
 		Repairs: found.Repairs,
 	}
 	for i, h := range found.Hits {
-		r.Hits[i] = Entry(c.tools[h.Doc])
+		r.Hits[i] = Entry(x.tool(h.Doc))
 		r.Scores[i] = Score{Value: h.Score, Tier: h.Tier, Weak: h.Weak, Reasons: h.Reasons}
 	}
 	r.fit(MaxSearchChars)
@@ -81,10 +82,11 @@ func (c *Catalog) Search(q rank.Query) Results {
 // Rank returns only the ids that Search would find, best first, without
 // rendering them: what an evaluation needs.
 func (c *Catalog) Rank(query string, limit int) []string {
-	found := c.index().Search(rank.Query{Text: query, Limit: limit})
+	x := c.index()
+	found := x.Search(rank.Query{Text: query, Limit: limit})
 	ids := make([]string, len(found.Hits))
 	for i, h := range found.Hits {
-		ids[i] = string(c.tools[h.Doc].ID)
+		ids[i] = string(x.tool(h.Doc).ID)
 	}
 	return ids
 }
@@ -191,11 +193,12 @@ func (c *Catalog) SearchBatch(b Batch) (BatchResults, error) {
 	if err := b.Check(); err != nil {
 		return BatchResults{}, err
 	}
+	x := c.index()
 	out := BatchResults{Results: make([]BatchGroup, len(b))}
 	for i, q := range b {
 		g := BatchGroup{Query: q.Query, Candidates: []Hit{}}
-		for _, h := range c.index().Search(rank.Query{Text: q.Query, Limit: q.Limit}).Hits {
-			e := Entry(c.tools[h.Doc])
+		for _, h := range x.Search(rank.Query{Text: q.Query, Limit: q.Limit}).Hits {
+			e := Entry(x.tool(h.Doc))
 			cut := false
 			if e.Description, cut = tool.CutChars(e.Description, MaxBatchDescription); cut {
 				g.Truncated, out.Truncated = true, true

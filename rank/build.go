@@ -9,8 +9,14 @@ import (
 
 // Index is an immutable inverted index of documents. It is safe for
 // concurrent use and keeps no text but the documents' ids and names.
+//
+// One that was extended has a base, and of its own only what the base lacks:
+// its documents and terms are numbered behind the base's. access.go reads both
+// as one.
 type Index struct {
 	tune tuning
+	base *Index // nil unless it was extended
+	more extension
 	docs []docRef
 	keys keyTable
 
@@ -32,7 +38,9 @@ type Index struct {
 	members     []uint32
 
 	owners  ownerTable
-	scratch sync.Pool // of *scratch
+	scratch *sync.Pool // of *scratch; shared with what extends it
+
+	sum, have [NumFields]float64 // lengths of the fields, and how many documents have each
 
 	clause, owner, addedCap uint32 // of tune, in 1/unit
 }
@@ -72,20 +80,26 @@ func build(docs []Document, tune tuning) *Index {
 	if len(docs) > maxDocuments {
 		docs = docs[:maxDocuments]
 	}
-	x := &Index{tune: tune, terms: newTable(), words: newTable(),
-		clause: scaled(tune.clause), owner: scaled(tune.owner), addedCap: scaled(tune.addedCap)}
-	b := &builder{x: x, lex: words(), tune: tune, stems: map[string]uint32{}}
-	x.docs = make([]docRef, len(docs))
-	b.length = make([][NumFields]uint16, len(docs))
-	for i := range docs {
-		b.document(uint32(i), &docs[i])
-	}
+	b := newBuilder(docs, tune)
+	x := b.x
+	x.sum, x.have = b.sum, b.have
 	b.postings()
 	b.classes()
 	x.keys = newKeyTable(x.docs)
 	x.owners = b.owners(docs)
 	x.byLetter()
 	return x
+}
+
+// newBuilder reads the documents.
+func newBuilder(docs []Document, tune tuning) *builder {
+	x := &Index{tune: tune, terms: newTable(), words: newTable(), scratch: &sync.Pool{}, docs: make([]docRef, len(docs)),
+		clause: scaled(tune.clause), owner: scaled(tune.owner), addedCap: scaled(tune.addedCap)}
+	b := &builder{x: x, lex: words(), tune: tune, stems: map[string]uint32{}, length: make([][NumFields]uint16, len(docs))}
+	for i := range docs {
+		b.document(uint32(i), &docs[i])
+	}
+	return b
 }
 
 // document adds the terms of one document to the entries.
@@ -202,10 +216,7 @@ func (b *builder) postings() {
 	for i, at := range order {
 		e := &b.entries[at]
 		x.postDoc[i] = e.doc
-		w, mask := b.weigh(e, idfs[e.term])
-		if mask&(1<<Name) != 0 && !e.extra && totals[e.doc] > 0 {
-			w += b.tune.cover * idfs[e.term] * idfs[e.term] / totals[e.doc]
-		}
+		w, mask := b.weigh(e, idfs[e.term], totals[e.doc])
 		weights[i], x.postMask[i] = float32(w), mask
 	}
 	x.quantise(weights)
@@ -237,15 +248,13 @@ func (x *Index) idfs() []float64 {
 	return out
 }
 
-// df returns how many documents have the term.
-func (x *Index) df(t uint32) int { return int(x.starts[t+1] - x.starts[t]) }
-
 // weigh returns the weight of one entry: its occurrences, each divided by what
 // the length of its field is worth and multiplied by what the field is worth,
 // then saturated together (BM25F: Robertson, Zaragoza and Taylor, "Simple BM25
 // Extension to Multiple Weighted Fields", 2004). A word repeated in three
-// fields must not outweigh three words.
-func (b *builder) weigh(e *entry, idf float64) (float64, uint8) {
+// fields must not outweigh three words. total is the weight of the terms of the
+// document's name, of which a matched one earns its share.
+func (b *builder) weigh(e *entry, idf, total float64) (float64, uint8) {
 	sum, mask := 0.0, uint8(0)
 	for f := Field(0); f < NumFields; f++ {
 		if e.tf[f] == 0 {
@@ -260,7 +269,11 @@ func (b *builder) weigh(e *entry, idf float64) (float64, uint8) {
 		sum += b.tune.weight[f] * tf / norm
 	}
 	sum = sum * (b.tune.k1 + 1) / (sum + b.tune.k1)
-	return sum * idf, mask
+	w := sum * idf
+	if mask&(1<<Name) != 0 && !e.extra && total > 0 {
+		w += b.tune.cover * idf * idf / total
+	}
+	return w, mask
 }
 
 // quantise turns weights into integers, so that sums are exact and the same
@@ -275,8 +288,12 @@ func (x *Index) quantise(weights []float32) {
 	}
 	x.scale = math.MaxUint16 / float64(top)
 	for i, w := range weights {
-		x.postImp[i] = uint16(max(1, math.Round(float64(w)*x.scale)))
+		x.postImp[i] = x.quantum(w)
 	}
+}
+
+func (x *Index) quantum(w float32) uint16 {
+	return uint16(min(math.MaxUint16, max(1, math.Round(float64(w)*x.scale))))
 }
 
 // classes groups the terms by the family of their word.
@@ -336,9 +353,9 @@ func clip(s string, n int) string {
 }
 
 // Bytes returns the memory that the index holds, without the documents' own
-// ids and names.
+// ids and names, and without what it was extended from.
 func (x *Index) Bytes() int64 {
-	return x.terms.bytes() + x.words.bytes() + x.keys.bytes() + x.owners.bytes() +
+	return x.more.bytes() + x.terms.bytes() + x.words.bytes() + x.keys.bytes() + x.owners.bytes() +
 		4*int64(cap(x.starts)+cap(x.postDoc)+cap(x.classOf)+cap(x.memberStart)+cap(x.members)+cap(x.surface)+cap(x.alphabetic)+len(x.letter)) +
 		2*int64(cap(x.postImp)) + int64(cap(x.postMask)) + int64(cap(x.docs))*40
 }

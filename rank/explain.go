@@ -11,21 +11,19 @@ func (x *Index) explain(p *plan, doc uint32) []Reason {
 	var out []Reason
 	for i := range p.terms {
 		t := &p.terms[i]
-		docs, imps := x.list(t.id)
-		at, ok := slices.BinarySearch(docs, doc)
+		imp, mask, ok := x.posting(t.id, doc)
 		if !ok {
 			continue
 		}
 		r := Reason{
-			Term:  string(x.words.at(x.surface[t.id])),
+			Term:  string(x.word(t.id)),
 			Typed: string(p.toks.bytes(p.toks.list[p.typed[t.word].tok])),
-			Score: float64(t.weight) * float64(imps[at]) / unit / x.scale,
+			Score: float64(t.weight) * float64(imp) / unit / x.scale,
 			Why:   t.why,
 		}
 		if t.why == Typed && !t.filler {
 			r.Tier = Literal
 		}
-		mask := x.postMask[int(x.starts[t.id])+at]
 		for f := Field(0); f < NumFields; f++ {
 			if mask&(1<<f) != 0 {
 				r.Fields = append(r.Fields, f)

@@ -76,6 +76,14 @@ func (b *builder) ownerTerms(text string) []uint32 {
 	return out
 }
 
+// of lists the owners that the term names in part.
+func (t *ownerTable) of(term uint32) []uint32 {
+	if int(term)+1 >= len(t.start) {
+		return nil // a term of what was added to the index
+	}
+	return t.list[t.start[term]:t.start[term+1]]
+}
+
 func (t *ownerTable) bytes() int64 {
 	return int64(cap(t.size)) + 4*int64(cap(t.start)+cap(t.list))
 }

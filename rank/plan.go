@@ -131,10 +131,7 @@ func (x *Index) readWords(p *plan, lex *lexicon) {
 		if _, stop := lex.stop[string(w)]; stop || p.seen(i) {
 			continue
 		}
-		t := x.terms.find(p.stem(i))
-		if t != none && x.df(t) == 0 {
-			t = none // a class, not a term
-		}
+		t := x.term(p.stem(i))
 		if t == none && k.kind != word && k.kind != gram {
 			continue // an extra form that the catalog does not have
 		}
@@ -231,7 +228,7 @@ func (x *Index) expand(p *plan, lex *lexicon, word uint32) {
 	stem := p.stem(int(w.tok))
 	before := len(p.terms)
 	add := func(t uint32, weight float64, why Why) {
-		if t == none || t == w.term || int(t) >= len(x.classOf) || len(p.terms)-before >= maxExpansion {
+		if t == none || t == w.term || len(p.terms)-before >= maxExpansion {
 			return
 		}
 		for _, have := range p.terms[before:] {
@@ -243,17 +240,19 @@ func (x *Index) expand(p *plan, lex *lexicon, word uint32) {
 	}
 	class := none
 	if w.term != none {
-		class = x.classOf[w.term]
+		class = x.classOfTerm(w.term)
 	} else {
-		class = x.terms.find([]byte(lex.class(string(p.toks.bytes(p.toks.list[w.tok])), stem)))
+		class = x.class([]byte(lex.class(string(p.toks.bytes(p.toks.list[w.tok])), stem)))
 	}
 	if class != none {
-		for _, t := range x.members[x.memberStart[class]:x.memberStart[class+1]] {
-			add(t, x.tune.derivation, Derivation)
+		for _, list := range x.membersOf(class) {
+			for _, t := range list {
+				add(t, x.tune.derivation, Derivation)
+			}
 		}
 	}
 	for _, other := range lex.alike[string(stem)] {
-		add(x.terms.find([]byte(other)), x.tune.abbreviation, Abbreviation)
+		add(x.term([]byte(other)), x.tune.abbreviation, Abbreviation)
 	}
 	w.known = w.known || len(p.terms) > before
 }
@@ -281,8 +280,8 @@ func (x *Index) readIntents(p *plan, lex *lexicon) {
 }
 
 func (x *Index) addIntent(p *plan, stem []byte, before, tok int) {
-	t := x.terms.find(stem)
-	if t == none || x.df(t) == 0 || len(p.terms)-before >= maxExpansion {
+	t := x.term(stem)
+	if t == none || len(p.terms)-before >= maxExpansion {
 		return
 	}
 	for _, have := range p.terms {

@@ -20,7 +20,7 @@ func (x *Index) compounds(p *plan) {
 		}
 		whole := append(append(buf[:0], p.toks.bytes(ka)...), p.toks.bytes(kb)...)
 		stem := lex.stem(whole[len(whole):], whole)
-		if t := x.terms.find(stem); t != none && x.df(t) > 0 {
+		if t := x.term(stem); t != none {
 			p.add(term{id: t, weight: scaled(x.tune.compound), word: uint32(i), clause: a.clause, why: Compound})
 			p.typed[i].known, p.typed[i+1].known = true, true
 		}
@@ -43,12 +43,12 @@ func (x *Index) split(p *plan, lex *lexicon, word uint32) {
 	}
 	var buf [2 * maxToken]byte
 	for cut := 3; cut+3 <= len(s); cut++ {
-		left := x.terms.find(lex.stem(buf[:0], s[:cut]))
-		if left == none || x.df(left) == 0 {
+		left := x.term(lex.stem(buf[:0], s[:cut]))
+		if left == none {
 			continue
 		}
-		right := x.terms.find(lex.stem(buf[:0], s[cut:]))
-		if right == none || x.df(right) == 0 {
+		right := x.term(lex.stem(buf[:0], s[cut:]))
+		if right == none {
 			continue
 		}
 		half := scaled(x.tune.compound) / 2
@@ -87,20 +87,22 @@ func (x *Index) repairTypos(p *plan) {
 // then the first of equals.
 func (x *Index) nearest(s, stem []byte) uint32 {
 	best, bestDist, bestDF := none, 3, 0
-	for _, id := range x.alphabetic[x.letter[s[0]]:x.letter[int(s[0])+1]] {
-		w := x.words.at(x.surface[id])
-		if len(w) < minRepair {
-			continue
+	for _, list := range x.beginning(s[0]) {
+		for _, id := range list {
+			w := x.word(id)
+			if len(w) < minRepair {
+				continue
+			}
+			allowed := allowedEdits(min(len(s), len(w)))
+			d := distance(s, w, allowed)
+			if own := x.stem(id); d > allowed && len(own) >= minRepair {
+				d = distance(stem, own, allowed)
+			}
+			if d > allowed || d > bestDist || d == bestDist && x.df(id) <= bestDF {
+				continue
+			}
+			best, bestDist, bestDF = id, d, x.df(id)
 		}
-		allowed := allowedEdits(min(len(s), len(w)))
-		d := distance(s, w, allowed)
-		if own := x.terms.at(id); d > allowed && len(own) >= minRepair {
-			d = distance(stem, own, allowed)
-		}
-		if d > allowed || d > bestDist || d == bestDist && x.df(id) <= bestDF {
-			continue
-		}
-		best, bestDist, bestDF = id, d, x.df(id)
 	}
 	return best
 }

@@ -46,9 +46,12 @@ type ranked struct {
 // allocates little more than its answer.
 func (x *Index) take() *scratch {
 	if s, ok := x.scratch.Get().(*scratch); ok {
+		if len(s.cells) < x.len() {
+			s.cells = make([]cell, x.len()) // it was used before x was extended
+		}
 		return s
 	}
-	return &scratch{cells: make([]cell, len(x.docs)), owners: make([]uint8, len(x.owners.size))}
+	return &scratch{cells: make([]cell, x.len()), owners: make([]uint8, len(x.owners.size))}
 }
 
 // Search answers a query. It is a pure function of the index and the query,
@@ -56,7 +59,7 @@ func (x *Index) take() *scratch {
 // terms.
 func (x *Index) Search(q Query) Result {
 	limit := min(q.Limit, MaxLimit)
-	if limit < 1 || len(x.docs) == 0 {
+	if limit < 1 || x.len() == 0 {
 		return Result{}
 	}
 	s := x.take()
@@ -68,7 +71,7 @@ func (x *Index) Search(q Query) Result {
 	r := Result{Total: len(s.touched), Hits: x.hits(s, q.Explain)}
 	for _, rep := range s.plan.repairs {
 		k := s.plan.toks.list[s.plan.typed[rep.word].tok]
-		r.Repairs = append(r.Repairs, Repair{string(s.plan.toks.bytes(k)), string(x.words.at(x.surface[rep.term]))})
+		r.Repairs = append(r.Repairs, Repair{string(s.plan.toks.bytes(k)), string(x.word(rep.term))})
 	}
 	r.Weak = len(r.Hits) > 0
 	for i := range r.Hits {
@@ -101,11 +104,13 @@ func (s *scratch) touch(d uint32) *cell {
 
 // matchExact marks the documents whose name or id the query is.
 func (x *Index) matchExact(s *scratch, text string) {
-	for _, d := range x.keys.find(s.plan.key) {
-		c := s.touch(d)
-		c.flags |= normalFlag
-		if x.docs[d].name == text || x.docs[d].id == text {
-			c.flags |= exactFlag
+	for _, list := range x.keyed(s.plan.key) {
+		for _, d := range list {
+			c := s.touch(d)
+			c.flags |= normalFlag
+			if ref := x.doc(d); ref.name == text || ref.id == text {
+				c.flags |= exactFlag
+			}
 		}
 	}
 }
@@ -132,9 +137,14 @@ func (x *Index) scoreTyped(s *scratch, t *term) {
 	if t.filler {
 		flags = touchedFlag
 	}
-	docs, imps := x.list(t.id)
-	imps = imps[:len(docs)]
-	for j, d := range docs {
+	for _, list := range x.lists(t.id) {
+		s.addTyped(t, flags, list)
+	}
+}
+
+func (s *scratch) addTyped(t *term, flags uint8, list postings) {
+	imps := list.imps[:len(list.docs)]
+	for j, d := range list.docs {
 		c := s.touch(d)
 		if flags&literalFlag&^c.flags != 0 {
 			s.literal++
@@ -151,9 +161,14 @@ func (x *Index) scoreTyped(s *scratch, t *term) {
 }
 
 func (x *Index) scoreAdded(s *scratch, t *term, full bool) {
-	docs, imps := x.list(t.id)
-	imps = imps[:len(docs)]
-	for j, d := range docs {
+	for _, list := range x.lists(t.id) {
+		s.addAdded(t, full, list)
+	}
+}
+
+func (s *scratch) addAdded(t *term, full bool, list postings) {
+	imps := list.imps[:len(list.docs)]
+	for j, d := range list.docs {
 		if full && s.cells[d].flags == 0 {
 			continue
 		}
@@ -163,18 +178,13 @@ func (x *Index) scoreAdded(s *scratch, t *term, full bool) {
 	}
 }
 
-func (x *Index) list(t uint32) ([]uint32, []uint16) {
-	from, to := x.starts[t], x.starts[t+1]
-	return x.postDoc[from:to], x.postImp[from:to]
-}
-
 // preferOwners finds the owners that the query names.
 func (x *Index) preferOwners(s *scratch) {
 	for _, w := range s.plan.typed {
 		if w.term == none || w.filler {
 			continue
 		}
-		for _, o := range x.owners.list[x.owners.start[w.term]:x.owners.start[w.term+1]] {
+		for _, o := range x.owners.of(w.term) {
 			if s.owners[o] == 0 {
 				s.named = append(s.named, o)
 			}
@@ -204,7 +214,7 @@ func share(part, score uint32) uint32 { return uint32(uint64(part) * uint64(scor
 
 // named reports whether the query names the document's owner.
 func (x *Index) named(s *scratch, d uint32) bool {
-	o := x.docs[d].owner
+	o := x.doc(d).owner
 	return o != none && x.owners.size[o] > 0 && s.owners[o] == x.owners.size[o]
 }
 
@@ -259,7 +269,7 @@ func (x *Index) compare(a, b ranked) int {
 	if c := cmp.Compare(b.score, a.score); c != 0 {
 		return c
 	}
-	if c := cmp.Compare(x.docs[a.doc].id, x.docs[b.doc].id); c != 0 {
+	if c := cmp.Compare(x.doc(a.doc).id, x.doc(b.doc).id); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.doc, b.doc)

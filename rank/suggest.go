@@ -26,8 +26,8 @@ func (x *Index) Suggest(name string, n int) []int {
 	}
 	var found []candidate
 	var buf []byte
-	for i := range x.docs {
-		d := &x.docs[i]
+	for i := range x.len() {
+		d := x.doc(uint32(i))
 		buf = normal(buf[:0], d.name)
 		score := likeness(wanted.key, buf)
 		if wanted.qualified {
@@ -40,7 +40,7 @@ func (x *Index) Suggest(name string, n int) []int {
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(x.docs[a.doc].id, x.docs[b.doc].id), a.doc-b.doc)
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(x.doc(uint32(a.doc)).id, x.doc(uint32(b.doc)).id), a.doc-b.doc)
 	})
 	out := make([]int, 0, min(n, len(found)))
 	for _, c := range found[:min(n, len(found))] {
@@ -76,10 +76,11 @@ func newSuggestName(x *Index, name string) suggestName {
 		if t.why != Typed && t.why != Typo {
 			continue
 		}
-		docs, _ := x.list(t.id)
-		for j, d := range docs {
-			if x.postMask[int(x.starts[t.id])+j]&(1<<Name) != 0 {
-				s.shared[d]++
+		for _, list := range x.lists(t.id) {
+			for j, d := range list.docs {
+				if list.masks[j]&(1<<Name) != 0 {
+					s.shared[d]++
+				}
 			}
 		}
 	}

@@ -23,7 +23,7 @@ var credit = [...]float64{Typed: 1, Compound: 0.8, Derivation: 0.9, Abbreviation
 
 // cover works out what each term of the plan is worth, and the query.
 func (x *Index) cover(p *plan) {
-	n := float64(len(x.docs))
+	n := float64(x.len())
 	rarest := idf(n, 1)
 	var heaviest [weakWords + 1]uint32
 	for i := range p.typed {
