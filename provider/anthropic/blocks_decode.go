@@ -20,7 +20,7 @@ func readStrict(path string, raw json.RawMessage) (tool.Object, error) {
 	if err != nil {
 		return nil, wrong(path, "Input should be an object")
 	}
-	if name, twice := repeated(o); twice {
+	if name, twice := o.Repeated(); twice {
 		return nil, wrong(at(path, name), "The member stands twice; send it once")
 	}
 	return o, nil

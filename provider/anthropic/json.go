@@ -99,22 +99,6 @@ func absent(raw json.RawMessage) bool {
 	return c == 0 || c == 'n'
 }
 
-// repeated returns the name of a member that stands twice. Unlike the method of
-// tool.Object it stays cheap for an object with very many members.
-func repeated(o tool.Object) (string, bool) {
-	if len(o) <= 16 {
-		return o.Repeated()
-	}
-	seen := make(map[string]bool, len(o))
-	for _, m := range o {
-		if seen[m.Name] {
-			return m.Name, true
-		}
-		seen[m.Name] = true
-	}
-	return "", false
-}
-
 // readOnce reads an object in which no member stands twice: two readers might each
 // take another one.
 func readOnce(raw json.RawMessage) (tool.Object, error) {
@@ -122,7 +106,7 @@ func readOnce(raw json.RawMessage) (tool.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name, twice := repeated(o); twice {
+	if name, twice := o.Repeated(); twice {
 		return nil, fmt.Errorf("member %q stands twice", name)
 	}
 	return o, nil

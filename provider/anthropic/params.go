@@ -117,10 +117,15 @@ func writeParams(f *fields, r *provider.Request) error {
 	if len(stop) > 0 {
 		f.set("stop_sequences", stop)
 	}
+	return addChoice(f, r)
+}
+
+// addChoice adds tool_choice where there is something to say.
+func addChoice(f *fields, r *provider.Request) error {
 	if !slices.ContainsFunc(r.Tools, sayable) { // a choice without tools is refused
 		return nil
 	}
-	choice, err := writeChoice(p)
+	choice, err := writeChoice(r.Params)
 	if choice != nil {
 		f.raw("tool_choice", choice)
 	}

@@ -56,6 +56,9 @@ func writeSettings(f *fields, r *provider.Request) error {
 	if r.Fields.Index("max_tokens") < 0 {
 		f.set("max_tokens", defaultMaxTokens)
 	}
+	if r.Fields.Index("tool_choice") < 0 { // whoever took it out leaves what it said of parallel calls
+		return addChoice(f, r)
+	}
 	return nil
 }
 

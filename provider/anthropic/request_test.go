@@ -241,6 +241,12 @@ func TestToolChoice(t *testing.T) {
 			t.Errorf("%q %v encodes to %s, want %s", c.choice, c.parallel, out.Get("tool_choice"), c.wire)
 		}
 	}
+	// A loop takes the demand out once it is met; one call at a time stays.
+	met := decode(t, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"a","input_schema":{}}],"tool_choice":{"type":"any","disable_parallel_tool_use":true}}`)
+	met.Params.Choice, met.Fields = provider.ChooseAuto, tool.Object{met.Fields[met.Fields.Index("max_tokens")]}
+	if got, want := encode(t, met), `"tool_choice":{"type":"auto","disable_parallel_tool_use":true}`; !strings.Contains(got, want) {
+		t.Errorf("a demand that is met: %s, want %s", got, want)
+	}
 	for name, r := range map[string]*provider.Request{
 		"nothing said":         {Tools: tools, Params: provider.Params{Parallel: &yes}},
 		"no tools":             {Params: provider.Params{Choice: provider.ChooseAny}},
