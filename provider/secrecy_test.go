@@ -167,3 +167,26 @@ func TestEndpoint(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// JSON has several ways to write a character, and servers use them for those
+// that stand in keys.
+func TestKeyIsHiddenWhereEscaped(t *testing.T) {
+	const key = "sk-up/stream+1"
+	for _, quoted := range []string{`sk-up/stream+1`, `sk-up\/stream+1`, `sk-up/stream\u002b1`, `sk-up\u002Fstream\u002B1`, `\u0073k-up/stream+1`} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &answers{list: []http.HandlerFunc{func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(401)
+				io.WriteString(w, `{"error":{"message":"wrong key"},"sent":"a\\b `+quoted+`!"}`)
+			}}}
+			client := newClient(t, provider.ClientConfig{Format: plainFormat{}, HTTP: serve(t, a), Key: func(context.Context) (string, error) { return key, nil }})
+			_, err := generate(t.Context(), client, false)
+			var e *provider.Error
+			if !errors.As(err, &e) {
+				t.Fatal(err)
+			}
+			if got, want := string(e.Body), `{"error":{"message":"wrong key"},"sent":"a\\b [hidden]!"}`; got != want {
+				t.Errorf("%s: got %s, want %s", quoted, got, want)
+			}
+		})
+	}
+}

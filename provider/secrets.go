@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -49,8 +50,59 @@ func isSecret(name string) bool {
 func (s secrets) clean(e *Error) {
 	for _, v := range s {
 		e.Message = strings.ReplaceAll(e.Message, v, hidden)
-		e.Body = bytes.ReplaceAll(e.Body, []byte(v), []byte(hidden))
+		e.Body = hideIn(e.Body, v)
 	}
+}
+
+// hideIn takes a secret out of a body, also where JSON escapes its characters:
+// some servers write a slash or a plus sign so.
+func hideIn(body []byte, secret string) []byte {
+	if !bytes.ContainsRune(body, '\\') {
+		return bytes.ReplaceAll(body, []byte(secret), []byte(hidden))
+	}
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); {
+		if n := lengthOf(secret, body[i:]); n > 0 {
+			out = append(out, hidden...)
+			i += n
+			continue
+		}
+		out = append(out, body[i])
+		i++
+	}
+	return out
+}
+
+// lengthOf is how many bytes of b spell the secret; 0 when it does not begin
+// with it.
+func lengthOf(secret string, b []byte) int {
+	at := 0
+	for i := range len(secret) {
+		c, n := byte(0), 0
+		if at < len(b) {
+			c, n = unescape(b[at:])
+		}
+		if n == 0 || c != secret[i] {
+			return 0
+		}
+		at += n
+	}
+	return at
+}
+
+// unescape reads one ASCII character as JSON writes it, or one byte as it is.
+func unescape(b []byte) (c byte, n int) {
+	switch {
+	case b[0] != '\\' || len(b) < 2:
+		return b[0], 1
+	case b[1] == '/' || b[1] == '"' || b[1] == '\\':
+		return b[1], 2
+	case b[1] == 'u' && len(b) >= 6:
+		if v, err := strconv.ParseUint(string(b[2:6]), 16, 8); err == nil {
+			return byte(v), 6
+		}
+	}
+	return b[0], 1
 }
 
 // hide returns err, or when it repeats a secret, another error without it and

@@ -33,6 +33,9 @@ const (
 	maxParallel = 16
 	// maxAsked bounds the calls that wait for the caller: a code body can make many.
 	maxAsked = 256
+	// maxBytes bounds what the model writes and its tools answer in one run: all of
+	// it is kept, and sent again in each round.
+	maxBytes = 64 << 20
 )
 
 // CheckLimits fills in defaults and refuses what is out of bounds.
@@ -72,6 +75,7 @@ const (
 	LimitTime    Limit = "time"
 	LimitTokens  Limit = "tokens"
 	LimitRepeats Limit = "repeats" // the same failing calls again and again
+	LimitSize    Limit = "size"    // of the conversation, 64 MiB beyond the request; no setting
 )
 
 // LimitError says which limit ended a run.
@@ -91,6 +95,8 @@ func (e *LimitError) Error() string {
 		return fmt.Sprintf("the run ended: it took longer than its limit of %s", e.Max)
 	case LimitTokens:
 		return fmt.Sprintf("the run ended: it used more tokens than its limit of %s", e.Max)
+	case LimitSize:
+		return fmt.Sprintf("the run ended: what the model wrote and its tools answered has more than the limit of %s bytes", e.Max)
 	}
 	return fmt.Sprintf("the run ended: the model repeated the same failing calls after %s failures", e.Max)
 }
@@ -104,10 +110,26 @@ func (r *Run) reached(calls []provider.Call) *LimitError {
 		return &LimitError{LimitCalls, strconv.Itoa(l.Calls)}
 	case tokens(r.used.Usage) >= l.Tokens:
 		return &LimitError{LimitTokens, strconv.Itoa(l.Tokens)}
+	case r.bytes > maxBytes:
+		return &LimitError{LimitSize, strconv.Itoa(maxBytes)}
 	case r.repeats.hopeless(calls):
 		return &LimitError{LimitRepeats, strconv.Itoa(maxFailures)}
 	}
 	return nil
+}
+
+// bytesOf counts what blocks say. What only their API knows is not more than
+// that, about.
+func bytesOf(blocks []provider.Block) int {
+	n := 0
+	for _, b := range blocks {
+		n += len(b.Text) + len(b.Image.Data) + len(b.Call.Name) + len(b.Call.Args)
+		if b.Kind == provider.Opaque {
+			n += len(b.Raw)
+		}
+		n += bytesOf(b.Answer.Content)
+	}
+	return n
 }
 
 // tokens counts what was read and written. Input holds what came from a cache.

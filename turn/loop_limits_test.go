@@ -268,3 +268,23 @@ func TestFailuresAreForgotten(t *testing.T) {
 		t.Errorf("a tool that fails every other time ran %d times of 8 (%v)", flaky, step.Limit)
 	}
 }
+
+// A model that writes megabytes into every call does not fill the memory: all of
+// it would be kept, and sent again each round.
+func TestLimitOfSize(t *testing.T) {
+	var rounds []round
+	for i := range 25 {
+		rounds = append(rounds, says(calls(fmt.Sprint("c", i), "x", fmt.Sprintf(`{"n":%d,"pad":%q}`, i, strings.Repeat("w", 10<<20)))))
+	}
+	model := scripted(rounds...)
+	r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, answering("x", func(context.Context, json.RawMessage) (*tool.Result, error) {
+		return tool.TextResult("ok"), nil
+	}))})
+	step := next(t, r, turn.Input{})
+	if step.Limit == nil || step.Limit.Limit != turn.LimitSize {
+		t.Fatalf("it ended with %+v", step.Limit)
+	}
+	if n := r.Used().Rounds; n != 7 { // the seventh answer goes beyond 64 MiB
+		t.Errorf("it ended after %d rounds", n)
+	}
+}
