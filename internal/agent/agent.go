@@ -157,9 +157,10 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 		return nil, err
 	}
 	r.await(ctx)
+	req.Native = req.Native || model.NativeToolSearch
 	scope, err := r.scope(ctx, Kind{
 		Agent: req.Agent, Sender: req.Sender, Provider: model.Provider.Name, Model: model.ID,
-		ContextTokens: model.ContextWindow, Native: model.NativeToolSearch || req.Native,
+		ContextTokens: model.ContextWindow, Native: req.Native,
 	})
 	if err != nil {
 		return nil, err
