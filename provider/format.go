@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,6 +69,9 @@ type Error struct {
 	Code    string // OpenAI's code, such as "invalid_api_key"
 	Param   string // OpenAI's param: the field that is wrong
 	Message string
+	// Details are Anthropic's details of an error of ours: what a client's program
+	// can act on, a JSON object. nil is none.
+	Details json.RawMessage
 	// Body is the answer as it came, at most 64 KiB; nil for an error of ours.
 	Body       []byte
 	API        API           // of Body

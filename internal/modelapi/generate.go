@@ -70,6 +70,9 @@ func (x *exchange) read() *provider.Error {
 	if v := x.r.Header.Get(sessionHeader); v != "" && !validSession(v) {
 		return refusal(http.StatusBadRequest, fmt.Sprintf("the header %s takes 1–%d visible characters", sessionHeader, maxSession))
 	}
+	if e := refuseThread(req); e != nil {
+		return e
+	}
 	x.lookUp()
 	if req.Previous == "" {
 		return nil
@@ -90,6 +93,18 @@ func (x *exchange) read() *provider.Error {
 	req.Previous = ""
 	x.size += size
 	return nil
+}
+
+// refuseThread refuses a conversation that the Messages API would keep on its
+// side: to go on with the new messages alone would be to forget the others.
+// Anthropic's client reads the details, and sends the whole conversation.
+func refuseThread(req *provider.Request) *provider.Error {
+	if thread := req.Fields.Get("thread"); req.API != provider.Messages || len(thread) == 0 || string(thread) == "null" {
+		return nil
+	}
+	e := refusal(http.StatusBadRequest, "thread: conversations are not kept here; send all messages of the conversation, without thread")
+	e.Details = json.RawMessage(`{"error_code":"thread_unsupported_request","unsupported":["thread"]}`)
+	return e
 }
 
 // run takes up the run that waits for these answers, or begins one.

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsearch/toolsearch/internal/modelapi"
 	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/provider/anthropic"
 	"github.com/toolsearch/toolsearch/provider/mock"
 )
 
@@ -44,5 +46,31 @@ func TestItemReference(t *testing.T) {
 				t.Errorf("stream %s, %s: the run has %+v", stream, c.name, messages)
 			}
 		}
+	}
+}
+
+// A conversation that the Messages API would keep is refused, in the words that
+// make Anthropic's client send the whole of it.
+func TestThreadIsRefused(t *testing.T) {
+	w := start(t, mock.Script{Steps: []mock.Step{mock.Text("ok")}}, func(o *modelapi.Options) { o.Formats = []provider.Format{anthropic.Messages()} })
+	const body = `{"model":"m","max_tokens":10,"messages":[{"role":"user","content":"x"}],"thread":%s}`
+	resp, got := w.do(t, "POST", "/v1/messages", fmt.Sprintf(body, `{"type":"continue","previous_message_id":"msg_1"}`))
+	var refused struct {
+		Type  string
+		Error struct {
+			Type    string
+			Details struct {
+				ErrorCode   string `json:"error_code"`
+				Unsupported []string
+			}
+		}
+	}
+	decode(t, got, &refused)
+	if resp.StatusCode != 400 || refused.Type != "error" || refused.Error.Type != "invalid_request_error" ||
+		refused.Error.Details.ErrorCode != "thread_unsupported_request" || len(refused.Error.Details.Unsupported) == 0 {
+		t.Errorf("%d %s", resp.StatusCode, got)
+	}
+	if resp, got := w.do(t, "POST", "/v1/messages", fmt.Sprintf(body, "null")); resp.StatusCode != 200 {
+		t.Errorf("without a thread: %d %s", resp.StatusCode, got)
 	}
 }

@@ -66,16 +66,17 @@ func (x *exchange) key(said []provider.Message, calls []string) heldKey {
 	return heldKey(h.Sum(nil))
 }
 
+// hashSaid leaves out what is opaque: an API's own items of an answer, such as
+// Responses' tool_search_output, come back as ones that are not the model's.
 func hashSaid(h hash.Hash, m provider.Message) {
-	write(h, string(m.Role))
 	for _, b := range m.Blocks {
 		switch b.Kind {
 		case provider.Text:
-			write(h, "text", b.Text)
+			write(h, string(m.Role), "text", b.Text)
 		case provider.Image:
-			write(h, "image", b.Image.Data, b.Image.URL)
+			write(h, string(m.Role), "image", b.Image.Data, b.Image.URL)
 		case provider.ToolAnswer:
-			write(h, "answer", b.Answer.CallID)
+			write(h, string(m.Role), "answer", b.Answer.CallID)
 		}
 	}
 }

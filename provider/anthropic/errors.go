@@ -81,6 +81,9 @@ func (format) EncodeError(e *provider.Error) []byte {
 	}
 	inner := object(kind)
 	inner.set("message", message)
+	if e.Details != nil {
+		inner.set("details", e.Details)
+	}
 	raw, err := inner.json()
 	if err != nil {
 		return []byte(`{"type":"error","error":{"type":"api_error","message":"the error could not be written"}}`)
