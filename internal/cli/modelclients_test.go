@@ -3,15 +3,15 @@ package cli_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/toolsearch/toolsearch/internal/mcptest"
 	"github.com/toolsearch/toolsearch/provider"
@@ -33,8 +33,8 @@ type clientTurn struct {
 	Hosted       []any          `json:"hosted,omitempty"` // tools of the API's own, such as its tool search
 	Extra        map[string]any `json:"extra,omitempty"`  // further parameters
 	Previous     bool           `json:"previous,omitempty"`
-	Leave        bool           `json:"leave,omitempty"` // abort at the first text
-	Runs         string         `json:"runs,omitempty"`  // the SDK runs the tools itself, and they answer this
+	AbortAtText  bool           `json:"abortAtText,omitempty"` // abort at the first text of a stream
+	Runs         string         `json:"runs,omitempty"`        // the SDK runs the tools itself, and they answer this
 }
 
 type clientTool struct {
@@ -109,16 +109,20 @@ func startClient(t *testing.T, script string) *modelClient {
 	return c
 }
 
-// turn does one turn, whether it fails or not.
-func (c *modelClient) turn(t *testing.T, turn clientTurn) clientHeard {
+func (c *modelClient) tell(t *testing.T, what any) {
 	t.Helper()
-	raw, err := json.Marshal(turn)
+	raw, err := json.Marshal(what)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.in.Write(append(raw, '\n')); err != nil {
 		t.Fatalf("%v; stderr:\n%s", err, c.err)
 	}
+}
+
+// hear waits for the end of a turn.
+func (c *modelClient) hear(t *testing.T) clientHeard {
+	t.Helper()
 	line, err := c.out.ReadBytes('\n')
 	if err != nil {
 		t.Fatalf("%v; stderr:\n%s", err, c.err)
@@ -128,6 +132,19 @@ func (c *modelClient) turn(t *testing.T, turn clientTurn) clientHeard {
 		t.Fatalf("%v in %s", err, line)
 	}
 	return h
+}
+
+// turn does one turn, whether it fails or not.
+func (c *modelClient) turn(t *testing.T, turn clientTurn) clientHeard {
+	t.Helper()
+	c.tell(t, turn)
+	return c.hear(t)
+}
+
+// abort aborts the turn that is going on, as the user of a client does.
+func (c *modelClient) abort(t *testing.T) {
+	t.Helper()
+	c.tell(t, map[string]bool{"abort": true})
 }
 
 // ask does one turn that must succeed.
@@ -181,9 +198,9 @@ type spoken struct {
 
 func (s spoken) String() string {
 	if s.stream {
-		return s.script + " " + s.api + " streamed"
+		return s.script + "/" + s.api + "/streamed"
 	}
-	return s.script + " " + s.api
+	return s.script + "/" + s.api + "/whole"
 }
 
 // stops are the words of the client for an answer and for calls.
@@ -210,24 +227,39 @@ type stage struct {
 	model  *mock.Server
 	line   *line
 	spoken spoken
-	before int // requests to the model before this test
-	talks  int
+	before int // requests to the model before this conversation
+}
+
+// theatre has a stage for every client.
+type theatre struct {
+	served  *served
+	model   *mock.Server
+	line    *line
+	clients map[string]*modelClient
+}
+
+func openTheatre(t *testing.T) *theatre {
+	w := &theatre{line: &line{}, clients: map[string]*modelClient{}}
+	for script := range modelClients {
+		w.clients[script] = startClient(t, script)
+	}
+	w.served, w.model = startServe(t, w.line.script())
+	return w
 }
 
 // everyClient runs a test with every client, over every API that it speaks,
-// whole and streamed.
-func everyClient(t *testing.T, test func(t *testing.T, s *stage)) {
-	l := &line{}
-	srv, model := startServe(t, l.script())
-	for _, script := range []string{"openai", "anthropic", "ai"} {
-		client := startClient(t, script)
+// whole and streamed; only those that fit, where fits is not nil.
+func (w *theatre) everyClient(t *testing.T, fits func(spoken) bool, test func(t *testing.T, s *stage)) {
+	for _, script := range slices.Sorted(maps.Keys(modelClients)) {
 		for _, api := range modelClients[script] {
 			for _, stream := range []bool{false, true} {
-				s := &stage{modelClient: client, served: srv, model: model, line: l, spoken: spoken{script, api, stream}}
-				t.Run(strings.ReplaceAll(s.spoken.String(), " ", "/"), func(t *testing.T) {
-					s.before = model.Total()
+				s := &stage{modelClient: w.clients[script], served: w.served, model: w.model, line: w.line, spoken: spoken{script, api, stream}}
+				if fits != nil && !fits(s.spoken) {
+					continue
+				}
+				t.Run(s.spoken.String(), func(t *testing.T) {
 					test(t, s)
-					if n := l.left(); n > 0 {
+					if n := w.line.left(); n > 0 {
 						t.Errorf("the model was not asked for its last %d answers", n)
 					}
 				})
@@ -236,15 +268,37 @@ func everyClient(t *testing.T, test func(t *testing.T, s *stage)) {
 	}
 }
 
+// What users of the published clients do, with each of them.
+func TestModelClients(t *testing.T) {
+	w := openTheatre(t)
+	for _, c := range []struct {
+		name string
+		fits func(spoken) bool
+		test func(t *testing.T, s *stage)
+	}{
+		{"text", nil, clientHearsText},
+		{"server tools", nil, clientHearsTextAlone},
+		{"own tools", nil, clientAnswersCalls},
+		{"own tools by itself", spoken.runsTools, clientRunsTools},
+		{"native search", spoken.searches, clientSearches},
+		{"previous response", spoken.refersBack, clientRefersBack},
+		{"refusals", nil, clientIsRefused},
+		{"cut answers", nil, clientHearsHalf},
+		{"abort", nil, clientAborts},
+	} {
+		t.Run(c.name, func(t *testing.T) { w.everyClient(t, c.fits, c.test) })
+	}
+}
+
 // upstreams are the models of the program, one for each API.
 var upstreams = []string{"chat/m", "responses/m", "messages/m"}
 
 // begin is the first turn of a conversation.
 func (s *stage) begin(t *testing.T, model, say string, tools ...clientTool) clientTurn {
-	s.talks++
+	s.before = s.model.Total()
 	return clientTurn{
 		URL: s.served.url, Key: ciKey, API: s.spoken.api, Stream: s.spoken.stream, Model: model,
-		Conversation: t.Name() + model + string(rune('a'+s.talks)), Say: say, Tools: tools,
+		Conversation: fmt.Sprint(t.Name(), s.before, model), Say: say, Tools: tools,
 	}
 }
 
@@ -257,11 +311,17 @@ func reply(turn clientTurn, heard clientHeard, text string) clientTurn {
 	return turn
 }
 
-// sent is the requests that the model has got in this test.
+// sent is the requests that the model has got in this conversation.
 func (s *stage) sent() []*mock.Exchange {
 	all := s.model.Requests()
 	n := s.model.Total() - s.before
 	return all[len(all)-n:]
+}
+
+// last is the latest request that the model has got.
+func (s *stage) last() *mock.Exchange {
+	all := s.model.Requests()
+	return all[len(all)-1]
 }
 
 // calledIn lists what a conversation holds of calls and answers.
@@ -298,49 +358,43 @@ func (s *stage) checkAnswer(t *testing.T, h clientHeard, text string) {
 }
 
 // An answer without tools.
-func TestModelClientsText(t *testing.T) {
-	everyClient(t, func(t *testing.T, s *stage) {
-		for _, model := range upstreams {
-			s.line.will(mock.Text("Hello there, friend."), mock.Text("And hello again."))
-			turn := s.begin(t, model, "Hello.")
-			h := s.ask(t, turn)
-			s.checkAnswer(t, h, "Hello there, friend.")
-			if h.Model != model || h.ID == "" {
-				t.Errorf("the answer is %q of %q", h.ID, h.Model)
-			}
-			turn.Say = "Hello again."
-			s.checkAnswer(t, s.ask(t, turn), "And hello again.")
-			sent := s.sent()
-			last := sent[len(sent)-1].Request.Messages
-			if len(last) != 3 || last[1].Role != provider.Assistant || last[1].Blocks[0].Text != "Hello there, friend." {
-				t.Errorf("the conversation is %+v", last)
-			}
+func clientHearsText(t *testing.T, s *stage) {
+	for _, model := range upstreams {
+		s.line.will(mock.Text("Hello there, friend."), mock.Text("And hello again."))
+		turn := s.begin(t, model, "Hello.")
+		h := s.ask(t, turn)
+		s.checkAnswer(t, h, "Hello there, friend.")
+		if h.Model != model || h.ID == "" {
+			t.Errorf("the answer is %q of %q", h.ID, h.Model)
 		}
-	})
+		turn.Say = "Hello again."
+		s.checkAnswer(t, s.ask(t, turn), "And hello again.")
+		last := s.last().Request.Messages
+		if len(last) != 3 || last[1].Role != provider.Assistant || last[1].Blocks[0].Text != "Hello there, friend." {
+			t.Errorf("the conversation is %+v", last)
+		}
+	}
 }
 
 const search = `{"query":"weather forecast for a place"}`
 
 // The model finds and calls a tool of the server: the client sees texts alone.
-func TestModelClientsServerTools(t *testing.T) {
-	everyClient(t, func(t *testing.T, s *stage) {
-		for _, model := range upstreams {
-			before := s.model.Total()
-			looking := mock.Call("tool_search", search)
-			looking.Text = "Let me look. "
-			s.line.will(looking, mock.Call("tool_call", `{"id":"mcp:weather:echo","args":{"city":"Oslo"}}`), mock.Text("It is fine in Oslo."))
-			h := s.ask(t, s.begin(t, model, "How is the weather?"))
-			s.checkAnswer(t, h, "Let me look. It is fine in Oslo.")
-			sent := s.sent()[before-s.before:]
-			if len(sent) != 3 {
-				t.Fatalf("the model got %d requests", len(sent))
-			}
-			names, answers := calledIn(sent[2].Request)
-			if strings.Join(names, " ") != "tool_search tool_call" || !strings.Contains(answers[0], "mcp:weather:echo") || !strings.Contains(answers[1], "Oslo") {
-				t.Errorf("the model called %q, answered %q", names, answers)
-			}
+func clientHearsTextAlone(t *testing.T, s *stage) {
+	for _, model := range upstreams {
+		looking := mock.Call("tool_search", search)
+		looking.Text = "Let me look. "
+		s.line.will(looking, mock.Call("tool_call", `{"id":"mcp:weather:echo","args":{"city":"Oslo"}}`), mock.Text("It is fine in Oslo."))
+		h := s.ask(t, s.begin(t, model, "How is the weather?"))
+		s.checkAnswer(t, h, "Let me look. It is fine in Oslo.")
+		sent := s.sent()
+		if len(sent) != 3 {
+			t.Fatalf("the model got %d requests", len(sent))
 		}
-	})
+		names, answers := calledIn(sent[2].Request)
+		if strings.Join(names, " ") != "tool_search tool_call" || !strings.Contains(answers[0], "mcp:weather:echo") || !strings.Contains(answers[1], "Oslo") {
+			t.Errorf("the model called %q, answered %q", names, answers)
+		}
+	}
 }
 
 func orderTool(deferred bool) clientTool {
@@ -365,49 +419,47 @@ func (s *stage) checkOrderCall(t *testing.T, h clientHeard) {
 
 // A tool of the client, found by search and called through a control, ends the
 // response as an ordinary call; the answer resumes the same run.
-func TestModelClientsOwnTools(t *testing.T) {
-	everyClient(t, func(t *testing.T, s *stage) {
-		for i, model := range upstreams {
-			before := s.model.Total()
-			calling := mock.Call("tool_call", orderCall)
-			calling.Text = "One moment."
-			s.line.will(mock.Call("tool_search", orderSearch), calling, mock.Text("It has been sent."))
-			turn := s.begin(t, model, "Where is order A-17?", orderTool(i%2 == 0))
-			h := s.ask(t, turn)
-			s.checkOrderCall(t, h)
-			if h.Text != "One moment." {
-				t.Errorf("beside the call the client hears %q", h.Text)
-			}
-			turn = reply(turn, h, "sent on Monday")
-			s.checkAnswer(t, s.ask(t, turn), "It has been sent.")
-			sent := s.sent()[before-s.before:]
-			if len(sent) != 3 {
-				t.Fatalf("the model got %d requests", len(sent))
-			}
-			for _, x := range sent {
-				if slices.ContainsFunc(x.Request.Tools, func(o provider.Tool) bool { return o.Name == "look_up_order" }) {
-					t.Error("the model is shown the tool that it should search for")
-				}
-			}
-			// Only the held run knows of the controls: the client never saw them.
-			names, answers := calledIn(sent[2].Request)
-			if strings.Join(names, " ") != "tool_search tool_call" || !strings.Contains(answers[0], "client:client:look_up_order") || !strings.Contains(answers[1], "sent on Monday") {
-				t.Errorf("the model called %q, answered %q", names, answers)
-			}
-			// The client's own messages do for a turn that is new.
-			s.line.will(mock.Text("You are welcome."))
-			turn.Answers, turn.Say = nil, "Thanks."
-			s.checkAnswer(t, s.ask(t, turn), "You are welcome.")
+func clientAnswersCalls(t *testing.T, s *stage) {
+	for i, model := range upstreams {
+		calling := mock.Call("tool_call", orderCall)
+		calling.Text = "One moment."
+		s.line.will(mock.Call("tool_search", orderSearch), calling, mock.Text("It has been sent."))
+		turn := s.begin(t, model, "Where is order A-17?", orderTool(i%2 == 0))
+		h := s.ask(t, turn)
+		s.checkOrderCall(t, h)
+		if h.Text != "One moment." {
+			t.Errorf("beside the call the client hears %q", h.Text)
 		}
-	})
-}
+		again := turn
+		again.Conversation += " again"
+		s.tell(t, map[string]any{"copy": map[string]string{"from": turn.Conversation, "to": again.Conversation}})
+		turn = reply(turn, h, "sent on Monday")
+		s.checkAnswer(t, s.ask(t, turn), "It has been sent.")
+		sent := s.sent()
+		if len(sent) != 3 {
+			t.Fatalf("the model got %d requests", len(sent))
+		}
+		for _, x := range sent {
+			if slices.ContainsFunc(x.Request.Tools, func(o provider.Tool) bool { return o.Name == "look_up_order" }) {
+				t.Error("the model is shown the tool that it should search for")
+			}
+		}
+		// Only the held run knows of the controls: the client never saw them.
+		names, answers := calledIn(sent[2].Request)
+		if strings.Join(names, " ") != "tool_search tool_call" || !strings.Contains(answers[0], "client:client:look_up_order") || !strings.Contains(answers[1], "sent on Monday") {
+			t.Errorf("the model called %q, answered %q", names, answers)
+		}
+		// The client's own messages do for a turn that is new.
+		s.line.will(mock.Text("You are welcome."))
+		turn.Answers, turn.Say = nil, "Thanks."
+		s.checkAnswer(t, s.ask(t, turn), "You are welcome.")
 
-// gone waits, but not for ever.
-func gone(t *testing.T, x *mock.Exchange) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	if outcome, err := x.Wait(ctx); err != nil || outcome != mock.Gone {
-		t.Errorf("the model's answer is %q, %v; want that the client is gone", outcome, err)
+		// The same answer once more: the run is gone, and the messages go on.
+		s.line.will(mock.Text("As I said."))
+		s.checkAnswer(t, s.ask(t, reply(again, h, "sent on Monday")), "As I said.")
+		names, answers = calledIn(s.last().Request)
+		if strings.Join(names, " ") != "look_up_order" || answers[0] != "sent on Monday" {
+			t.Errorf("without the run the model called %q, answered %q", names, answers)
+		}
 	}
 }

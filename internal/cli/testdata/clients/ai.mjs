@@ -5,8 +5,8 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
 import { Heard, answer, conversation } from './lines.mjs';
 
-async function run(turn, model) {
-  const messages = conversation(turn.conversation);
+async function run(turn, signal, model, hosted) {
+  const messages = conversation(turn);
   if (turn.say) messages.push({ role: 'user', content: turn.say });
   if (turn.answers) {
     messages.push({
@@ -19,10 +19,12 @@ async function run(turn, model) {
   const tools = Object.fromEntries((turn.tools ?? []).map((t) => [t.name, tool({
     description: t.description,
     inputSchema: jsonSchema(t.parameters),
+    ...(t.defer && { providerOptions: { anthropic: { deferLoading: true }, openai: { deferLoading: true } } }),
     // With "runs" the SDK itself calls the tool and goes on.
     ...(turn.runs && { execute: async (args) => { ran.push(args); return turn.runs; } }),
   })]));
-  const params = { model, messages, tools, maxRetries: 0, stopWhen: isStepCount(turn.runs ? 5 : 1), abortSignal: heard.controller.signal, ...turn.extra };
+  if (turn.hosted) tools.search = hosted;
+  const params = { model, messages, tools, maxRetries: 0, stopWhen: isStepCount(turn.runs ? 5 : 1), abortSignal: signal, ...turn.extra };
   let result;
   if (turn.stream) {
     const stream = streamText({ ...params, onError: () => {} });
@@ -42,7 +44,7 @@ async function run(turn, model) {
     id: result.response.id,
     model: result.response.modelId,
     text: result.text,
-    calls: result.toolCalls.map((c) => ({ id: c.toolCallId, name: c.toolName, args: c.input })),
+    calls: result.toolCalls.filter((c) => !c.providerExecuted).map((c) => ({ id: c.toolCallId, name: c.toolName, args: c.input })),
     stop: result.finishReason,
     usage: { input: result.usage.inputTokens, output: result.usage.outputTokens },
     deltas: heard.deltas,
@@ -57,8 +59,8 @@ const anthropic = (turn) => createAnthropic({ baseURL: turn.url + '/v1', apiKey:
 const compatible = (turn) => createOpenAICompatible({ name: 'toolsearch', baseURL: turn.url + '/v1', apiKey: turn.key, includeUsage: true });
 
 await answer({
-  chat: (turn) => run(turn, openai(turn).chat(turn.model)),
-  responses: (turn) => run(turn, openai(turn).responses(turn.model)),
-  messages: (turn) => run(turn, anthropic(turn)(turn.model)),
-  compatible: (turn) => run(turn, compatible(turn)(turn.model)),
+  chat: (turn, signal) => run(turn, signal, openai(turn).chat(turn.model)),
+  responses: (turn, signal) => run(turn, signal, openai(turn).responses(turn.model), openai(turn).tools.toolSearch()),
+  messages: (turn, signal) => run(turn, signal, anthropic(turn)(turn.model), anthropic(turn).tools.toolSearchBm25_20251119()),
+  compatible: (turn, signal) => run(turn, signal, compatible(turn)(turn.model)),
 });

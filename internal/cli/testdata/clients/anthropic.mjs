@@ -1,9 +1,10 @@
 // The official Anthropic client: Messages, and its beta side.
 import Anthropic from '@anthropic-ai/sdk';
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { Heard, answer, conversation } from './lines.mjs';
 
-async function messages(turn, api) {
-  const said = conversation(turn.conversation);
+async function messages(turn, signal, api) {
+  const said = conversation(turn);
   const content = (turn.answers ?? []).map((a) => ({ type: 'tool_result', tool_use_id: a.id, content: a.text }));
   if (turn.say) content.push({ type: 'text', text: turn.say });
   if (content.length) said.push({ role: 'user', content });
@@ -18,14 +19,14 @@ async function messages(turn, api) {
   const heard = new Heard(turn);
   let message;
   if (turn.stream) {
-    const stream = api.stream(params, { signal: heard.controller.signal });
+    const stream = api.stream(params, { signal });
     for await (const event of stream) {
       heard.event(event.type);
       if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') heard.text(event.delta.text);
     }
     message = await stream.finalMessage();
   } else {
-    message = await api.create(params);
+    message = await api.create(params, { signal });
   }
   said.push({ role: 'assistant', content: message.content });
   return {
@@ -41,9 +42,22 @@ async function messages(turn, api) {
   };
 }
 
+// With "runs" the SDK itself calls the tools and goes on.
+async function runner(turn, signal, api) {
+  const ran = [];
+  const tools = turn.tools.map(({ parameters, defer, ...t }) => betaTool({ ...t, inputSchema: parameters, run: (args) => { ran.push(args); return turn.runs; } }));
+  const params = { model: turn.model, max_tokens: 1000, messages: [{ role: 'user', content: turn.say }], tools, stream: turn.stream };
+  const message = await api.toolRunner(params, { signal }).runUntilDone();
+  return { text: message.content.filter((b) => b.type === 'text').map((b) => b.text).join(''), stop: message.stop_reason, ran };
+}
+
 const connect = (turn) => new Anthropic({ baseURL: turn.url, apiKey: turn.key, maxRetries: 0 });
 
 await answer({
-  messages: (turn) => messages(turn, connect(turn).messages),
-  beta: (turn) => messages({ ...turn, extra: { betas: ['advanced-tool-use-2025-11-20'], ...turn.extra } }, connect(turn).beta.messages),
+  messages: (turn, signal) => messages(turn, signal, connect(turn).messages),
+  beta: (turn, signal) => {
+    const api = connect(turn).beta.messages;
+    if (turn.runs) return runner(turn, signal, api);
+    return messages({ ...turn, extra: { betas: ['advanced-tool-use-2025-11-20'], ...turn.extra } }, signal, api);
+  },
 });

@@ -2,18 +2,30 @@
 // about how it went.
 import { createInterface } from 'node:readline';
 
+// Of the turn that is going on.
+let controller;
+let heard;
+
 /** answer runs each turn through the function of its API. */
 export async function answer(apis) {
   for await (const line of createInterface({ input: process.stdin })) {
     const turn = JSON.parse(line);
-    let said;
-    try {
-      said = await apis[turn.api](turn);
-    } catch (e) {
-      said = { error: describe(e) };
-    }
-    process.stdout.write(JSON.stringify(said) + '\n');
+    if (turn.abort) controller.abort();
+    else if (turn.copy) kept.set(turn.copy.to, structuredClone(kept.get(turn.copy.from)));
+    else play(apis, turn); // it may be aborted meanwhile
   }
+}
+
+async function play(apis, turn) {
+  let said;
+  try {
+    controller = new AbortController();
+    heard = null;
+    said = await apis[turn.api](turn, controller.signal);
+  } catch (e) {
+    said = { error: describe(e), deltas: heard?.deltas };
+  }
+  process.stdout.write(JSON.stringify(said) + '\n');
 }
 
 /** describe tells what a client makes of a failure. */
@@ -29,20 +41,20 @@ export function describe(e) {
 
 const kept = new Map();
 
-/** conversation returns the messages so far of a conversation by name. */
-export function conversation(name) {
+/** conversation returns the messages so far. */
+export function conversation({ conversation: name }) {
   if (!kept.has(name)) kept.set(name, []);
   return kept.get(name);
 }
 
-/** Heard notes the texts of a stream, and leaves it at the first one if asked to. */
+/** Heard notes what a stream tells, and aborts it at the first text if asked to. */
 export class Heard {
-  controller = new AbortController();
   deltas = [];
   events = [];
 
   constructor(turn) {
-    this.leave = turn.leave;
+    heard = this;
+    this.abort = turn.abortAtText;
   }
 
   event(type) {
@@ -51,6 +63,6 @@ export class Heard {
 
   text(delta) {
     this.deltas.push(delta);
-    if (this.leave) this.controller.abort();
+    if (this.abort) controller.abort();
   }
 }

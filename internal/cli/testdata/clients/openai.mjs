@@ -4,8 +4,8 @@ import { Heard, answer, conversation } from './lines.mjs';
 
 const connect = (turn) => new OpenAI({ baseURL: turn.url + '/v1', apiKey: turn.key, maxRetries: 0 });
 
-async function chat(turn) {
-  const messages = conversation(turn.conversation);
+async function chat(turn, signal) {
+  const messages = conversation(turn);
   if (turn.say) messages.push({ role: 'user', content: turn.say });
   for (const a of turn.answers ?? []) messages.push({ role: 'tool', tool_call_id: a.id, content: a.text });
   const params = {
@@ -18,7 +18,7 @@ async function chat(turn) {
   let completion;
   if (turn.stream) {
     params.stream_options = { include_usage: true };
-    const stream = connect(turn).chat.completions.stream(params, { signal: heard.controller.signal });
+    const stream = connect(turn).chat.completions.stream(params, { signal });
     for await (const chunk of stream) {
       heard.event(chunk.object);
       const text = chunk.choices[0]?.delta?.content;
@@ -26,7 +26,7 @@ async function chat(turn) {
     }
     completion = await stream.finalChatCompletion();
   } else {
-    completion = await connect(turn).chat.completions.create(params);
+    completion = await connect(turn).chat.completions.create(params, { signal });
   }
   const { message, finish_reason: stop } = completion.choices[0];
   messages.push(message);
@@ -44,8 +44,8 @@ async function chat(turn) {
 
 const last = new Map(); // response ids, by conversation
 
-async function responses(turn) {
-  const items = conversation(turn.conversation);
+async function responses(turn, signal) {
+  const items = conversation(turn);
   const fresh = [];
   if (turn.say) fresh.push({ role: 'user', content: turn.say });
   for (const a of turn.answers ?? []) fresh.push({ type: 'function_call_output', call_id: a.id, output: a.text });
@@ -61,7 +61,7 @@ async function responses(turn) {
   const heard = new Heard(turn);
   let response;
   if (turn.stream) {
-    const stream = connect(turn).responses.stream(params, { signal: heard.controller.signal });
+    const stream = connect(turn).responses.stream(params, { signal });
     let number = 0;
     for await (const event of stream) {
       if (event.sequence_number !== number++) throw new Error(`${event.type} has number ${event.sequence_number}, not ${number - 1}`);
@@ -70,7 +70,7 @@ async function responses(turn) {
     }
     response = await stream.finalResponse();
   } else {
-    response = await connect(turn).responses.create(params);
+    response = await connect(turn).responses.create(params, { signal });
   }
   last.set(turn.conversation, response.id);
   items.push(...response.output);
@@ -80,7 +80,7 @@ async function responses(turn) {
     text: response.output.flatMap((i) => (i.type === 'message' ? i.content : [])).map((c) => c.text).join(''),
     calls: response.output.filter((i) => i.type === 'function_call').map((c) => ({ id: c.call_id, name: c.name, args: JSON.parse(c.arguments) })),
     stop: response.status,
-    usage: { input: response.usage.input_tokens, output: response.usage.output_tokens },
+    usage: { input: response.usage?.input_tokens, output: response.usage?.output_tokens }, // none when it failed
     deltas: heard.deltas,
     events: heard.events,
     blocks: response.output.map(({ parsed, parsed_arguments, ...i }) => i),
