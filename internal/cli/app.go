@@ -88,6 +88,9 @@ func (a *app) limits(ctx context.Context) (catalog.Limits, error) {
 
 // loadCatalogFile reads --catalog and reports the lines it left out.
 func (a *app) loadCatalogFile(ctx context.Context) ([]*tool.Tool, error) {
+	if a.agent != "" {
+		return nil, usagef("--agent %q has no meaning with --catalog: agents are in the configuration", a.agent)
+	}
 	tools, problems, err := jsonl.LoadFile(ctx, a.catalogFile, jsonl.Options{TrustSchemas: a.trustSchemas})
 	if err != nil {
 		return nil, err

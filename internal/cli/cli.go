@@ -108,7 +108,9 @@ func printError(s *streams, err error) {
 	case errors.As(err, &te) && te.Code == tool.CodeUnknownTool:
 		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(te.Reason, 4000), forPeople(te))
 	case errors.As(err, &te) && te.Next != "":
-		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(te.Reason, 4000), tool.Clean(te.Next, 4000))
+		// The user is who reads this.
+		next := strings.TrimPrefix(tool.Clean(te.Next, 4000), "Ask the user to ")
+		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(te.Reason, 4000), next)
 	default:
 		fmt.Fprintf(s.err, "toolsearch: %s\n", tool.Clean(err.Error(), 4000))
 	}

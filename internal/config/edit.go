@@ -77,8 +77,30 @@ func Set(ctx context.Context, file, key, value string) (Change, error) {
 		return Change{}, fmt.Errorf("set %s: %w", key, err)
 	}
 	return edit(ctx, file, "set", key, func(d *json5.Document, p json5.Path) ([]byte, error) {
+		d, err := openToolSearch(d, p)
+		if err != nil {
+			return nil, err
+		}
 		return d.Set(p, text)
 	})
+}
+
+// openToolSearch writes a toolSearch that is true or false as the object that
+// means the same, if the path leads into it.
+func openToolSearch(d *json5.Document, path json5.Path) (*json5.Document, error) {
+	for i := range len(path) - 1 {
+		at := path[:i+1]
+		n := d.Get(at)
+		if n == nil || n.Kind != json5.Bool || path[i].Key != "toolSearch" {
+			continue
+		}
+		out, err := d.Set(at, fmt.Sprintf("{ enabled: %t }", n.Bool()))
+		if err != nil {
+			return nil, err
+		}
+		return json5.Parse(out)
+	}
+	return d, nil
 }
 
 // Unset removes a key, and keeps the comments beside it. A key that is not

@@ -108,6 +108,27 @@ func TestSetRefused(t *testing.T) {
 	}
 }
 
+// A mode can be set where search is only switched on or off.
+func TestSetBelowASwitch(t *testing.T) {
+	for before, after := range map[string]string{
+		"{tools:{toolSearch:true}}":                    `{tools:{toolSearch:{enabled:true,mode:"tools"}}}`,
+		"{tools:{/* not yet */toolSearch:false}}":      `{tools:{/* not yet */toolSearch:{enabled:false,mode:"tools"}}}`,
+		"{tools:{toolSearch:{mode:'code'},core:true}}": `{tools:{toolSearch:{mode:"tools"},core:true}}`,
+	} {
+		file := filepath.Join(t.TempDir(), "toolsearch.json5")
+		if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Set(t.Context(), file, "tools.toolSearch.mode", "tools"); err != nil {
+			t.Errorf("%s: %v", before, err)
+			continue
+		}
+		if got := strings.ReplaceAll(read(t, file), "'", `"`); got != after {
+			t.Errorf("%s became %s, want %s", before, got, after)
+		}
+	}
+}
+
 func TestSetCreates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "folder", "c.json5")
 	change, err := config.Set(t.Context(), file, "tools.toolSearch.mode", "tools")
