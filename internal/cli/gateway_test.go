@@ -69,19 +69,26 @@ func startGatewayWith(t *testing.T, home, config string, vars ...string) *gatewa
 	g := &gateway{t: t, stderr: &bytes.Buffer{}}
 	g.cmd = exec.Command(exe, "mcp", "--config", file)
 	g.cmd.Env, g.cmd.Dir, g.cmd.Stderr = append(env(home), vars...), home, g.stderr
+	g.startPiped()
+	return g
+}
+
+// startPiped starts the command, which stops with the test.
+func (g *gateway) startPiped() {
+	g.t.Helper()
+	var err error
 	if g.in, err = g.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	out, err := g.cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	g.out = bufio.NewReader(out)
 	if err := g.cmd.Start(); err != nil {
-		t.Fatal(err)
+		g.t.Fatal(err)
 	}
-	t.Cleanup(g.stop)
-	return g
+	g.t.Cleanup(g.stop)
 }
 
 // stop ends the gateway as a client does: by closing its stdin.

@@ -133,7 +133,7 @@ func (s *Store) append(ctx context.Context, r *record, must bool) (int64, error)
 	if len(q.items) == 1 {
 		signal(q.wake)
 	}
-	if len(q.items) >= batchSize {
+	if len(q.items) >= batchMost {
 		signal(q.urgent)
 	}
 	return callID(q.journal.number, seq), nil

@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	batchSize = 100                  // records
-	batchWait = 5 * time.Millisecond // for more records, from the first on
+	batchSize = 100                   // records of one transaction
+	batchMost = 1000                  // records that are not waited beyond
+	batchWait = 50 * time.Millisecond // for more records, from the first on
 	retryMin  = 100 * time.Millisecond
 	retryMax  = 5 * time.Second
 	// pruneEvery and pruneAfter say how often the bounds are looked after.
