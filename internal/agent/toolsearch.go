@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/toolsearch/toolsearch"
 	"github.com/toolsearch/toolsearch/catalog"
@@ -23,9 +26,13 @@ import (
 
 // Bounds of the tool search of a model API that we stand in for.
 const (
-	maxReferences = 5   // tools that one search finds
-	maxPattern    = 200 // characters of a regular expression
-	maxTools      = 10_000
+	maxTools = anthropic.MaxSearchTools // of any request
+	// patternTime and maxSteps bound what a pattern may cost. RE2 takes time in
+	// proportion to the text times the pattern's states, of which 200 characters can
+	// make 40,000. The clock is looked at before each description, and of one no more
+	// is read than maxSteps allow: 100 kB with most patterns.
+	patternTime = time.Second
+	maxSteps    = 8 << 20
 )
 
 //go:embed search_bm25.md
@@ -180,7 +187,7 @@ func (s *nativeSearch) apply(o *turn.Options, session *toolsearch.Session) error
 	o.Request.Tools = withoutSearch(o.Request.Tools)
 	o.Request.Messages = withoutSearchBlocks(s.request.Messages)
 	o.Local = []turn.Local{{Tool: s.definition(), Call: func(ctx context.Context, c provider.Call) (turn.LocalAnswer, error) {
-		return s.search(session, c)
+		return s.search(ctx, session, c)
 	}}}
 	return nil
 }
@@ -236,7 +243,7 @@ func (s *nativeSearch) definition() provider.Tool {
 
 // search answers one search: the tools it finds become visible, and the caller
 // is told in the words of its API.
-func (s *nativeSearch) search(session *toolsearch.Session, c provider.Call) (turn.LocalAnswer, error) {
+func (s *nativeSearch) search(ctx context.Context, session *toolsearch.Session, c provider.Call) (turn.LocalAnswer, error) {
 	var args struct {
 		Query string `json:"query"`
 	}
@@ -247,9 +254,9 @@ func (s *nativeSearch) search(session *toolsearch.Session, c provider.Call) (tur
 	if view == nil || view.Catalog == nil {
 		return s.failed(c, anthropic.Unavailable, "there is nothing to search")
 	}
-	found, problem := s.find(view.Catalog, args.Query)
+	found, problem, why := s.find(ctx, view.Catalog, args.Query)
 	if problem != "" {
-		return s.failed(c, anthropic.InvalidToolInput, problem)
+		return s.failed(c, problem, why)
 	}
 	var names []string
 	var theirs []provider.Tool
@@ -276,29 +283,60 @@ func (s *nativeSearch) search(session *toolsearch.Session, c provider.Call) (tur
 	return out, err
 }
 
-// find returns the tools that a query means, best first.
-func (s *nativeSearch) find(c *catalog.Catalog, query string) (found []*tool.Tool, problem string) {
-	if s.kind != regex {
-		for _, h := range c.Search(rank.Query{Text: query, Limit: maxReferences}).Hits {
-			if t, err := c.Resolve(string(h.ID)); err == nil { // a hit is always in its catalog
-				found = append(found, t)
-			}
-		}
-		return found, ""
+// find returns the tools that a query means, best first, or why it cannot.
+func (s *nativeSearch) find(ctx context.Context, c *catalog.Catalog, query string) (found []*tool.Tool, problem anthropic.SearchFailure, why string) {
+	if s.kind == regex {
+		return match(ctx, c.Tools(), query)
 	}
-	if n := len([]rune(query)); n > maxPattern {
-		return nil, fmt.Sprintf("the pattern has %d characters, at most %d are taken", n, maxPattern)
-	}
-	re, err := regexp.Compile(query)
-	if err != nil {
-		return nil, fmt.Sprintf("the pattern is no regular expression of RE2: %v", err)
-	}
-	for _, t := range c.Tools() {
-		if len(found) < maxReferences && (re.MatchString(t.Name) || re.MatchString(t.Description)) {
+	for _, h := range c.Search(rank.Query{Text: query, Limit: anthropic.MaxReferences}).Hits {
+		if t, err := c.Resolve(string(h.ID)); err == nil { // a hit is always in its catalog
 			found = append(found, t)
 		}
 	}
-	return found, ""
+	return found, "", ""
+}
+
+// match returns the first tools whose name or description a pattern matches.
+func match(ctx context.Context, tools []*tool.Tool, pattern string) (found []*tool.Tool, problem anthropic.SearchFailure, why string) {
+	if n := utf8.RuneCountInString(pattern); n > anthropic.MaxRegex {
+		return nil, anthropic.InvalidToolInput, fmt.Sprintf("the pattern has %d characters, at most %d are taken", n, anthropic.MaxRegex)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, anthropic.InvalidToolInput, fmt.Sprintf("the pattern is no regular expression of RE2: %v", err)
+	}
+	states, err := statesOf(pattern)
+	if err != nil {
+		return nil, anthropic.InvalidToolInput, fmt.Sprintf("the pattern cannot be read: %v", err)
+	}
+	most := maxSteps / states // bytes of a description
+	ctx, stop := context.WithTimeout(ctx, patternTime)
+	defer stop()
+	for _, t := range tools {
+		if len(found) == anthropic.MaxReferences {
+			break
+		}
+		if ctx.Err() != nil {
+			return nil, anthropic.ExecutionTimeExceeded, "the pattern takes too long; search again with a simpler one"
+		}
+		if re.MatchString(t.Name) || re.MatchString(t.Description[:min(len(t.Description), most)]) {
+			found = append(found, t)
+		}
+	}
+	return found, "", ""
+}
+
+// statesOf is how large the program of a pattern is, at least 1.
+func statesOf(pattern string) (int, error) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, err
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0, err
+	}
+	return max(1, len(prog.Inst)), nil
 }
 
 // failed tells model and caller that a search did not happen.

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +116,24 @@ func TestNativeSearch(t *testing.T) {
 				t.Errorf("the model sees %s", x.Body)
 			}
 		})
+	}
+}
+
+// A pattern that would take minutes ends in the API's own words.
+func TestNativeSearchTakesTooLong(t *testing.T) {
+	query, err := tool.Encode(map[string]string{"query": strings.Repeat(".{0,999}", 20) + "#$"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const search = "tool_search_tool_regex"
+	tools := []provider.Tool{hosted(provider.Messages, search, `{"type":"tool_search_tool_regex","name":"tool_search_tool_regex"}`)}
+	for i := range 2000 {
+		tools = append(tools, function(fmt.Sprintf("tool_%d", i), strings.Repeat("x", 4<<10), true))
+	}
+	r := newRig(t, rigOptions{api: provider.Messages, script: mock.Script{Steps: []mock.Step{mock.Call(search, string(query)), mock.Text("done")}}})
+	_, step := r.ask(t, agent.Request{Request: provider.Request{API: provider.Messages, Messages: []provider.Message{user("find it")}, Tools: tools}})
+	if _, text := opaque(step); !strings.Contains(text, `"execution_time_exceeded"`) {
+		t.Errorf("the caller is told %s", text)
 	}
 }
 

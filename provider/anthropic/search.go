@@ -13,8 +13,7 @@ const (
 	MaxSearchTools    = 10_000 // tools of one request
 	MaxSearchName     = 64     // characters of a tool's name
 	MaxRegex          = 200    // characters of a regular expression
-	MinReferences     = 3      // tools that a search answers with, when there are as many
-	MaxReferences     = 5
+	MaxReferences     = 5      // tools that a search answers with
 	searchToolPrefix  = "tool_search_tool_"
 	serverToolsPrefix = "srvtoolu_"
 )
