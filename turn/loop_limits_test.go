@@ -273,8 +273,10 @@ func TestFailuresAreForgotten(t *testing.T) {
 // it would be kept, and sent again each round.
 func TestLimitOfSize(t *testing.T) {
 	var rounds []round
-	for i := range 25 {
-		rounds = append(rounds, says(calls(fmt.Sprint("c", i), "x", fmt.Sprintf(`{"n":%d,"pad":%q}`, i, strings.Repeat("w", 10<<20)))))
+	pad := `","pad":"` + strings.Repeat("w", 10<<20) + `"}`
+	for i := range 8 {
+		id := fmt.Sprint("c", i)
+		rounds = append(rounds, says(calls(id, "x", `{"n":"`+id+pad)))
 	}
 	model := scripted(rounds...)
 	r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, answering("x", func(context.Context, json.RawMessage) (*tool.Result, error) {
