@@ -17,7 +17,7 @@ import (
 // Bounds of what a planner keeps for its sessions.
 const (
 	maxFronts = 4096 // conversations whose front is remembered
-	maxViews  = 16   // sets of client tools whose index is kept
+	maxViews  = 64   // sets of client tools whose index is kept, of which each shares the catalog's
 )
 
 // SessionConfig makes a Session.
@@ -64,6 +64,7 @@ type sessions struct {
 	sync.Mutex
 	fronts *simplelru.LRU[string, *Front]
 	views  *simplelru.LRU[string, *sharedView]
+	of     string // the fingerprint of the plan that views are of
 }
 
 // sharedView is a view that is made once, however many sessions ask for it.
@@ -82,9 +83,14 @@ func newSessions() *sessions {
 	return &sessions{fronts: fronts, views: views}
 }
 
-// view returns the view of that key, and makes it if there is none.
-func (s *sessions) view(key string, build func() (*surface.View, error)) (*surface.View, error) {
+// view returns the view of that key, and makes it if there is none. Views of
+// another plan are let go: they would keep its tools in memory.
+func (s *sessions) view(plan *Plan, key string, build func() (*surface.View, error)) (*surface.View, error) {
 	s.Lock()
+	if s.of != plan.Fingerprint {
+		s.views.Purge()
+		s.of = plan.Fingerprint
+	}
 	shared, known := s.views.Get(key)
 	if !known {
 		shared = &sharedView{}
@@ -152,7 +158,7 @@ func (p *Planner) frontOf(key string, plan *Plan) (*Front, error) {
 	}
 	if view.Mode != surface.Off {
 		var err error
-		view, err = p.sessions.view(string(surface.Off)+"\x00"+plan.Fingerprint, func() (*surface.View, error) {
+		view, err = p.sessions.view(plan, string(surface.Off), func() (*surface.View, error) {
 			return p.view(surface.Off, plan.Allowed, nil)
 		})
 		if err != nil {
@@ -236,8 +242,7 @@ func (s *Session) viewOf(plan *Plan) (*surface.View, error) {
 	if len(s.client) == 0 && mode == plan.View.Mode {
 		return plan.View, nil
 	}
-	key := string(mode) + "\x00" + plan.Fingerprint + "\x00" + s.stamp
-	view, err := s.planner.sessions.view(key, func() (*surface.View, error) {
+	view, err := s.planner.sessions.view(plan, string(mode)+"\x00"+s.stamp, func() (*surface.View, error) {
 		hidden := slices.DeleteFunc(slices.Clone(s.client), func(t *tool.Tool) bool { return slices.Contains(s.shown, t) })
 		switch {
 		case s.searched:
