@@ -279,6 +279,7 @@ func TestModelClients(t *testing.T) {
 		{"text", nil, clientHearsText},
 		{"server tools", nil, clientHearsTextAlone},
 		{"own tools", nil, clientAnswersCalls},
+		{"two calls", nil, clientAnswersTwo},
 		{"own tools by itself", spoken.runsTools, clientRunsTools},
 		{"native search", spoken.searches, clientSearches},
 		{"previous response", spoken.refersBack, clientRefersBack},
@@ -287,6 +288,14 @@ func TestModelClients(t *testing.T) {
 		{"abort", nil, clientAborts},
 	} {
 		t.Run(c.name, func(t *testing.T) { w.everyClient(t, c.fits, c.test) })
+	}
+	for _, script := range []string{"openai", "anthropic"} {
+		t.Run("models/"+script, func(t *testing.T) {
+			h := w.clients[script].ask(t, clientTurn{URL: w.served.url, Key: ciKey, API: "models", Model: "chat/m"})
+			if h.Text != strings.Join(w.served.models, " ") || h.Model != "chat/m" {
+				t.Errorf("the client finds %q, and %q", h.Text, h.Model)
+			}
+		})
 	}
 }
 
@@ -357,6 +366,21 @@ func (s *stage) checkAnswer(t *testing.T, h clientHeard, text string) {
 	}
 }
 
+// eventsOf are the events of a streamed text, in the order in which the API's
+// reference has them; nil for clients that show others.
+func (s spoken) eventsOf() []string {
+	switch {
+	case s.script == "anthropic":
+		return []string{"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"}
+	case s.script == "openai" && s.api == "responses":
+		return []string{
+			"response.created", "response.in_progress", "response.output_item.added", "response.content_part.added", "response.output_text.delta",
+			"response.output_text.done", "response.content_part.done", "response.output_item.done", "response.completed",
+		}
+	}
+	return nil
+}
+
 // An answer without tools.
 func clientHearsText(t *testing.T, s *stage) {
 	for _, model := range upstreams {
@@ -366,6 +390,9 @@ func clientHearsText(t *testing.T, s *stage) {
 		s.checkAnswer(t, h, "Hello there, friend.")
 		if h.Model != model || h.ID == "" {
 			t.Errorf("the answer is %q of %q", h.ID, h.Model)
+		}
+		if want := s.spoken.eventsOf(); s.spoken.stream && want != nil && !slices.Equal(h.Events, want) {
+			t.Errorf("the events are %q", h.Events)
 		}
 		turn.Say = "Hello again."
 		s.checkAnswer(t, s.ask(t, turn), "And hello again.")
@@ -386,6 +413,9 @@ func clientHearsTextAlone(t *testing.T, s *stage) {
 		s.line.will(looking, mock.Call("tool_call", `{"id":"mcp:weather:echo","args":{"city":"Oslo"}}`), mock.Text("It is fine in Oslo."))
 		h := s.ask(t, s.begin(t, model, "How is the weather?"))
 		s.checkAnswer(t, h, "Let me look. It is fine in Oslo.")
+		if types, _ := blockTypes(h); slices.ContainsFunc(types, func(kind string) bool { return kind != "text" && kind != "message" }) {
+			t.Errorf("the client is shown %q", types)
+		}
 		sent := s.sent()
 		if len(sent) != 3 {
 			t.Fatalf("the model got %d requests", len(sent))
@@ -460,6 +490,36 @@ func clientAnswersCalls(t *testing.T, s *stage) {
 		names, answers = calledIn(s.last().Request)
 		if strings.Join(names, " ") != "look_up_order" || answers[0] != "sent on Monday" {
 			t.Errorf("without the run the model called %q, answered %q", names, answers)
+		}
+	}
+}
+
+// Two calls of one round are two calls of the client's, beside one that runs
+// here; the answers find their calls.
+func clientAnswersTwo(t *testing.T, s *stage) {
+	for _, model := range upstreams {
+		s.line.will(mock.Step{Calls: []provider.Call{
+			{Name: "tool_call", Args: json.RawMessage(orderCall)},
+			{Name: "tool_call", Args: json.RawMessage(`{"id":"mcp:weather:echo","args":{"city":"Oslo"}}`)},
+			{Name: "tool_call", Args: json.RawMessage(strings.ReplaceAll(orderCall, "A-17", "B-2"))},
+		}}, mock.Text("Both have been sent."))
+		turn := s.begin(t, model, "Where are orders A-17 and B-2?", orderTool(false))
+		h := s.ask(t, turn)
+		if len(h.Calls) != 2 || h.Calls[0].ID == h.Calls[1].ID {
+			t.Fatalf("the client hears %+v", h.Calls)
+		}
+		turn = reply(turn, h, "")
+		for i, c := range h.Calls {
+			turn.Answers[i].Text = "sent as " + string(c.Args)
+		}
+		slices.Reverse(turn.Answers)
+		s.checkAnswer(t, s.ask(t, turn), "Both have been sent.")
+		_, answers := calledIn(s.last().Request)
+		for i, want := range []string{"A-17", "Oslo", "B-2"} {
+			if len(answers) != 3 || !strings.Contains(answers[i], want) {
+				t.Errorf("the model was answered %q", answers)
+				break
+			}
 		}
 	}
 }

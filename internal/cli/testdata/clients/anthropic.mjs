@@ -51,9 +51,16 @@ async function runner(turn, signal, api) {
   return { text: message.content.filter((b) => b.type === 'text').map((b) => b.text).join(''), stop: message.stop_reason, ran };
 }
 
+async function models(turn) {
+  const ids = [];
+  for await (const model of connect(turn).models.list({ limit: 2 })) ids.push(model.id);
+  return { text: ids.join(' '), model: (await connect(turn).models.retrieve(turn.model)).id };
+}
+
 const connect = (turn) => new Anthropic({ baseURL: turn.url, apiKey: turn.key, maxRetries: 0 });
 
 await answer({
+  models,
   messages: (turn, signal) => messages(turn, signal, connect(turn).messages),
   beta: (turn, signal) => {
     const api = connect(turn).beta.messages;

@@ -87,4 +87,10 @@ async function responses(turn, signal) {
   };
 }
 
-await answer({ chat, responses });
+async function models(turn) {
+  const ids = [];
+  for await (const model of connect(turn).models.list()) ids.push(model.id);
+  return { text: ids.join(' '), model: (await connect(turn).models.retrieve(turn.model)).id };
+}
+
+await answer({ chat, responses, models });
