@@ -167,26 +167,29 @@ func (c *chat) say(ctx context.Context, message string) error {
 	if err != nil {
 		return unavailable(ctx, err)
 	}
+	var kept error // told last: the answer is there whether it can be kept or not
 	if c.session != "" {
-		if err := c.keep(ctx, run); err != nil {
-			return err
-		}
+		kept = c.keep(ctx, run)
 	}
 	if c.json {
-		used := run.Used()
-		a := chatAnswer{Session: run.Origin.Session, Run: run.Origin.Run, Model: run.Model.Ref(), Text: step.Response.Text(), Stop: string(step.Response.Stop), Rounds: used.Rounds, Calls: used.Calls}
-		a.Tokens.Input, a.Tokens.Output = used.Usage.Input, used.Usage.Output
-		if step.Limit != nil {
-			a.Limit = string(step.Limit.Limit)
-		}
-		if err := c.app.std.printJSON(a); err != nil {
-			return err
+		if err := c.app.std.printJSON(answerOf(run, step)); err != nil {
+			return errors.Join(err, kept)
 		}
 	}
 	if step.Limit != nil {
-		return step.Limit
+		return errors.Join(step.Limit, kept)
 	}
-	return nil
+	return kept
+}
+
+func answerOf(run *agent.Run, step *turn.Step) chatAnswer {
+	used := run.Used()
+	a := chatAnswer{Session: run.Origin.Session, Run: run.Origin.Run, Model: run.Model.Ref(), Text: step.Response.Text(), Stop: string(step.Response.Stop), Rounds: used.Rounds, Calls: used.Calls}
+	a.Tokens.Input, a.Tokens.Output = used.Usage.Input, used.Usage.Output
+	if step.Limit != nil {
+		a.Limit = string(step.Limit.Limit)
+	}
+	return a
 }
 
 // show prints what streams.

@@ -41,8 +41,8 @@ type Options struct {
 	Tools      int    // fake tools; default 36, at most MaxTools
 	Dir        string // for what is made; removed by the caller
 	// Model is the script of the mock; the zero value is mock.Agent(). Settings
-	// changes the configuration of a lane, and Searched the lane's log before it is
-	// looked at. Tests break the program with them.
+	// changes the configuration of a lane; it may be nil. Tests break the program
+	// with them.
 	Model    mock.Script
 	Settings func(Lane, *Settings)
 	Logf     func(format string, args ...any) // progress; may be nil
