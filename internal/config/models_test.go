@@ -109,7 +109,7 @@ func TestServe(t *testing.T) {
 	def := config.Serve{
 		Listen: "127.0.0.1:8787", Held: config.Held{Max: 256, Time: 10 * time.Minute},
 		Limits:  turn.Limits{Rounds: 25, Calls: 100, Time: 10 * time.Minute, Tokens: 1_000_000},
-		MaxBody: 16 << 20, MaxRequests: 512, Drain: 30 * time.Second, MemoryLimit: 384 << 20,
+		MaxBody: 16 << 20, MaxRequests: 512, Drain: 30 * time.Second, MemoryLimit: 320 << 20,
 	}
 	for _, c := range []*config.Config{config.Default(), load(t, "{}"), load(t, "{serve: {heldRuns: {}, limits: {}, keys: []}}")} {
 		if diff := cmp.Diff(def, c.Serve); diff != "" {

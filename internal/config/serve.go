@@ -55,7 +55,7 @@ func defaultServe() Serve {
 		Listen:  "127.0.0.1:8787",
 		Held:    Held{Max: 256, Time: 10 * time.Minute},
 		Limits:  turn.Limits{Rounds: turn.DefaultRounds, Calls: turn.DefaultCalls, Time: turn.DefaultTime, Tokens: turn.DefaultTokens},
-		MaxBody: 16 << 20, MaxRequests: 512, Drain: 30 * time.Second, MemoryLimit: 384 << 20,
+		MaxBody: 16 << 20, MaxRequests: 512, Drain: 30 * time.Second, MemoryLimit: 320 << 20,
 	}
 }
 
