@@ -107,3 +107,21 @@ func TestModeAuto(t *testing.T) {
 		}
 	}
 }
+
+// In mode Off nothing is indexed until somebody searches, and then once.
+func TestCatalogOfModeOff(t *testing.T) {
+	set := newSet(t, toolsearch.Options{Mode: surface.Off, Tools: funcs(t, 20)})
+	first, err := set.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"stamp_007", "no_such_tool"} {
+		_, err := set.Resolve(t.Context(), ref)
+		if known := err == nil; known != (ref == "stamp_007") {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	if second, err := set.Catalog(t.Context()); err != nil || second != first {
+		t.Errorf("the catalog was built twice (%v)", err)
+	}
+}

@@ -36,8 +36,8 @@ func (s *Scope) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
 }
 
 // Catalog returns the current catalog of every allowed tool that is not
-// direct-only. With mode Off, in which the model needs none, it is built for
-// the call.
+// direct-only. With mode Off, in which the model needs none, it is built at the
+// first call, and anew when the tools have changed.
 func (s *Scope) Catalog(ctx context.Context) (*catalog.Catalog, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -49,7 +49,16 @@ func (s *Scope) Catalog(ctx context.Context) (*catalog.Catalog, error) {
 	if plan.View.Catalog != nil {
 		return plan.View.Catalog, nil
 	}
-	return catalog.Build(catalog.Input{Tools: plan.Allowed, Outages: plan.Outages})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.builtOf != plan {
+		built, err := catalog.Build(catalog.Input{Tools: plan.Allowed, Outages: plan.Outages})
+		if err != nil {
+			return nil, err
+		}
+		s.built, s.builtOf = built, plan
+	}
+	return s.built, nil
 }
 
 // Surface is what a model of the scope sees and says, outside of any run: it

@@ -3,6 +3,7 @@ package toolsearch
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/catalog"
@@ -40,6 +41,10 @@ type Scope struct {
 	pipeline *call.Pipeline
 	runner   surface.CodeRunner // nil unless the mode is Code, or Auto may become it
 	warnings []string
+
+	mu      sync.Mutex
+	built   *catalog.Catalog // of mode Off; see Catalog
+	builtOf *turn.Plan
 }
 
 // Scope plans the tools under other rules. Make one for each kind of run and

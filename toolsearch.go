@@ -313,6 +313,6 @@ func (t *Toolset) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
 }
 
 // Catalog returns the current catalog of every allowed tool that is not
-// direct-only. With mode Off, in which the model needs none, it is built for
-// the call.
+// direct-only. With mode Off, in which the model needs none, it is built at the
+// first call, and anew when the tools have changed.
 func (t *Toolset) Catalog(ctx context.Context) (*catalog.Catalog, error) { return t.main.Catalog(ctx) }
