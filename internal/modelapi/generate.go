@@ -73,7 +73,9 @@ func (x *exchange) read() *provider.Error {
 	if e := refuseThread(req); e != nil {
 		return e
 	}
-	x.lookUp()
+	if e := x.lookUp(); e != nil {
+		return e
+	}
 	if req.Previous == "" {
 		return nil
 	}
@@ -215,11 +217,13 @@ func (x *exchange) remember(output []json.RawMessage) {
 }
 
 // lookUp puts what is kept in the place of references to it. Others stay: the
-// model's API may know them.
-func (x *exchange) lookUp() {
+// model's API may know them. A reference is short and an item may be long, so what
+// a request becomes is bounded.
+func (x *exchange) lookUp() *provider.Error {
 	if x.req.API != provider.Responses {
-		return
+		return nil
 	}
+	grown := 0
 	for i, m := range x.req.Messages {
 		if len(m.Blocks) != 1 || m.Blocks[0].Kind != provider.Opaque {
 			continue
@@ -232,10 +236,16 @@ func (x *exchange) lookUp() {
 			continue
 		}
 		if said, ok := x.server.past.item(pastKey{x.caller.Name, ref.ID}); ok {
+			if grown += len(said.Raw); grown > maxPastBytes {
+				e := refusal(http.StatusRequestEntityTooLarge, fmt.Sprintf("the items that input refers to have more than %d bytes together", maxPastBytes))
+				e.Type, e.Param = "invalid_request_error", "input"
+				return e
+			}
 			x.req.Messages[i] = said
-			x.size += len(said.Raw)
 		}
 	}
+	x.size += grown
+	return nil
 }
 
 // isInstructions reports what Responses has in its field instructions, and not

@@ -49,6 +49,22 @@ func TestItemReference(t *testing.T) {
 	}
 }
 
+// References are short and what they stand for may be long: a small request does
+// not become one of gigabytes.
+func TestItemReferencesAreBounded(t *testing.T) {
+	w := start(t, mock.Script{Choose: func(*mock.Exchange) mock.Step { return mock.Text(strings.Repeat("long ", 1<<18)) }}, nil)
+	_, first := w.do(t, "POST", "/v1/responses", `{"model":"m","input":"one"}`)
+	_, rest, _ := strings.Cut(first, `"id":"msg_`)
+	id, _, _ := strings.Cut(rest, `"`)
+	item := `{"type":"item_reference","id":"msg_` + id + `"},`
+	for refs, want := range map[int]int{2: 200, 60: 413} {
+		resp, got := w.do(t, "POST", "/v1/responses", `{"model":"m","input":[`+strings.Repeat(item, refs)+`{"role":"user","content":"two"}]}`)
+		if resp.StatusCode != want {
+			t.Errorf("%d references: %d %.200s", refs, resp.StatusCode, got)
+		}
+	}
+}
+
 // A conversation that the Messages API would keep is refused, in the words that
 // make Anthropic's client send the whole of it.
 func TestThreadIsRefused(t *testing.T) {
