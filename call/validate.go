@@ -1,6 +1,7 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,9 +18,15 @@ const maxSchemaInError = 16 << 10
 // ValidateInput checks arguments against the target's own schema, right before
 // execution. A trusted tool whose schema does not compile never runs; an
 // untrusted one runs unvalidated, since its server checks for itself.
+//
+// It may stand in a pipeline twice, before what asks people and after what may
+// replace arguments: those that are still the same are not looked at again.
 func ValidateInput(schemas *schema.Cache) Stage {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, r Request) (*tool.Result, error) {
+			if v, ok := ctx.Value(validKey{}).(*valid); ok && v.target == r.Target && bytes.Equal(v.args, r.Args) {
+				return next(ctx, r)
+			}
 			raw := r.Target.Input.JSON()
 			compiled, err := schemas.Get(raw)
 			switch {
@@ -30,9 +37,18 @@ func ValidateInput(schemas *schema.Cache) Stage {
 					return nil, invalidArgs(r.Target, raw, err)
 				}
 			}
-			return next(ctx, r)
+			return next(context.WithValue(ctx, validKey{}, &valid{r.Target, bytes.Clone(r.Args)}), r)
 		}
 	}
+}
+
+type validKey struct{}
+
+// valid is what passed. The arguments are a copy: a stage between might write
+// into the call's own.
+type valid struct {
+	target *tool.Tool
+	args   []byte
 }
 
 func badSchema(t *tool.Tool, which string, err error) error {
