@@ -67,6 +67,9 @@ func readInvocation(body []byte) (Invocation, *tool.Error) {
 	if err != nil {
 		return bad("the request is not a JSON object", shape)
 	}
+	if name, twice := o.Repeated(); twice { // readers differ in which of them counts
+		return bad(fmt.Sprintf("field %q stands twice", tool.Clean(name, 100)), shape)
+	}
 	var i Invocation
 	for _, m := range o {
 		ok := true
@@ -79,8 +82,9 @@ func readInvocation(body []byte) (Invocation, *tool.Error) {
 			ok = ok && validSession(i.Session)
 		case "args":
 			i.Args = m.Value
-			_, err := tool.ReadObject(m.Value)
-			ok = err == nil
+			args, err := tool.ReadObject(m.Value)
+			_, twice := args.Repeated()
+			ok = err == nil && !twice
 		default:
 			return bad(fmt.Sprintf("unknown field %q", tool.Clean(m.Name, 100)), shape)
 		}

@@ -506,6 +506,8 @@ func TestInvoke(t *testing.T) {
 		{"wrong arguments", `{"tool":"weather","args":{"town":"Oslo"}}`, 400, `"code":"invalid_arguments"`},
 		{"arguments that are no object", `{"tool":"weather","args":[1]}`, 400, `"code":"invalid_input"`},
 		{"no tool", `{"args":{}}`, 400, `"code":"invalid_input"`},
+		{"a tool twice", `{"tool":"absent","tool":"weather","args":{"city":"Rome"}}`, 400, `twice`},
+		{"an argument twice", `{"tool":"weather","args":{"city":"Rome","city":"Oslo"}}`, 400, `"code":"invalid_input"`},
 		{"a field too many", `{"tool":"weather","arguments":{}}`, 400, `\"arguments\"`},
 		{"a bad session", `{"tool":"weather","session":"a b"}`, 400, `\"session\"`},
 		{"unknown", `{"tool":"absent","args":{}}`, 404, `"code":"unknown_tool"`},
