@@ -67,18 +67,29 @@ func SplitArray(raw json.RawMessage) ([]json.RawMessage, bool) {
 	return items, i < len(raw)
 }
 
-// ReadString reads a JSON string, and says whether it is one.
+// ReadString reads a JSON string, and says whether it is one. Unlike the others it
+// takes any bytes.
 func ReadString(raw json.RawMessage) (string, bool) {
 	raw = bytes.Trim(raw, " \t\r\n")
-	if len(raw) < 2 || raw[0] != '"' {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false
 	}
-	inner := raw[1 : len(raw)-1]
-	if bytes.IndexByte(inner, '\\') < 0 && bytes.IndexByte(inner, '"') < 0 && utf8.Valid(inner) {
+	if inner := raw[1 : len(raw)-1]; isPlain(inner) {
 		return string(inner), true
 	}
 	var s string
 	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// isPlain says whether the inside of a JSON string stands for itself, as that of
+// most does.
+func isPlain(inner []byte) bool {
+	for _, c := range inner {
+		if c < 0x20 || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.Valid(inner)
 }
 
 // skipSpace returns the index of the first byte from i on that is no white space.

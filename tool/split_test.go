@@ -14,7 +14,7 @@ import (
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, ` { "a" : 1 , "b\u00e9\\" : [ "x]\"" , {} ] } `, `{"":{"":[[]]},"a":"\\\"","a":-1e5}`, "[1 ,\ttrue,null ,\"\xff\"]",
-		`"\ud800"`, `"a`, `{"a"`, `{"a":`, `{"a":1`, `[1`, `"\`, `{,}`, `[}`, `12`, ``,
+		`"\ud800"`, `"a`, `"ab`, "\"a\nb\"", `{"a"`, `{"a":`, `{"a":1`, `[1`, `"\`, `{,}`, `[}`, `12`, ``,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -23,6 +23,9 @@ func FuzzSplit(f *testing.F) {
 		items, isArray := tool.SplitArray(raw)
 		s, isString := tool.ReadString(raw)
 		if !json.Valid(raw) {
+			if isString {
+				t.Fatalf("%q is read as the string %q", raw, s)
+			}
 			return
 		}
 		want, wantErr := decodeObject(raw)

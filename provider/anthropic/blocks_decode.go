@@ -275,7 +275,7 @@ func mendCall(b provider.Block, o tool.Object) (provider.Block, error) {
 	mend := &fields{out: slices.Clone(o)}
 	changed := false
 	if c.ID == "" {
-		c.ID = newID("toolu_")
+		c.ID = provider.NewID("toolu_")
 		id, err := tool.Encode(c.ID)
 		if err != nil {
 			return b, err

@@ -88,7 +88,7 @@ func (w writer) call(c provider.Call) (json.RawMessage, error) {
 // still agree, and two calls still differ. Clients get ids as they are.
 func (w writer) id(id string) string {
 	if id == "" {
-		return newID("toolu_")
+		return provider.NewID("toolu_")
 	}
 	plain := func(r rune) rune {
 		switch {

@@ -94,7 +94,7 @@ func buildResponse(o tool.Object, blocks []provider.Block, content json.RawMessa
 		}
 	}
 	if r.ID == "" {
-		r.ID = newID("msg_")
+		r.ID = provider.NewID("msg_")
 	}
 	reason, _ := tool.ReadString(o.Get("stop_reason"))
 	r.Stop, r.Usage = stopOf(reason), readUsage(o.Get("usage"))
@@ -257,7 +257,7 @@ func responseContent(r *provider.Response) (json.RawMessage, error) {
 // responseID is an answer's id, made up where there is none.
 func responseID(id string) string {
 	if id == "" {
-		return newID("msg_")
+		return provider.NewID("msg_")
 	}
 	return id
 }

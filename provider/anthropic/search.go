@@ -61,7 +61,7 @@ const (
 )
 
 // NewSearchID makes up the id of a search, which its result repeats.
-func NewSearchID() string { return newID(serverToolsPrefix) }
+func NewSearchID() string { return provider.NewID(serverToolsPrefix) }
 
 // SearchCall is the server_tool_use block of a search. input is a JSON object,
 // such as {"query":"weather"}.

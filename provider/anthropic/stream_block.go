@@ -263,7 +263,7 @@ func (p *partial) end() (provider.Block, error) {
 		return provider.Block{}, err
 	}
 	if p.typed && b.Kind == provider.ToolCall { // the bytes hold an object whatever the model wrote
-		b.Call.Args, err = argsOf(p.input.String())
+		b.Call.Args = provider.ArgsOf(p.input.String())
 	}
 	return b, err
 }
@@ -287,11 +287,7 @@ func (p *partial) json() (json.RawMessage, error) {
 		f.out = f.out.Set(g.name, value)
 	}
 	if p.typed {
-		args, err := argsOf(p.input.String())
-		if err != nil {
-			return nil, err
-		}
-		input, err := inputOf(args)
+		input, err := inputOf(provider.ArgsOf(p.input.String()))
 		if err != nil {
 			return nil, err
 		}

@@ -4,46 +4,26 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-)
 
-// maxArgLayers is how many times arguments may be encoded over and over.
-const maxArgLayers = 4
+	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/tool"
+)
 
 // readArgs returns the arguments that a model meant: an object where raw is
 // one, holds one in a string (both formats' way), or in a string of a string;
 // {} where there is nothing; and otherwise the text itself as a JSON string.
 func readArgs(raw json.RawMessage) json.RawMessage {
-	s, ok := text(raw)
+	s, ok := tool.ReadString(raw)
 	if !ok {
 		s = string(raw)
 	}
-	return argsOf(s)
-}
-
-// argsOf is readArgs for the text of an arguments member.
-func argsOf(s string) json.RawMessage {
-	inner := s
-	for range maxArgLayers {
-		inner = strings.TrimSpace(inner)
-		if inner == "" || inner == "null" {
-			return json.RawMessage(`{}`)
-		}
-		if inner[0] == '{' && json.Valid([]byte(inner)) {
-			return json.RawMessage(inner)
-		}
-		next, ok := text(json.RawMessage(inner))
-		if !ok {
-			break
-		}
-		inner = next
-	}
-	return quote(s)
+	return provider.ArgsOf(s)
 }
 
 // writeArgs is the text of the arguments, for the formats' string: that of the
 // object, or what the model wrote in its place.
 func writeArgs(args json.RawMessage) string {
-	if s, ok := text(args); ok {
+	if s, ok := tool.ReadString(args); ok {
 		return s
 	}
 	if args = bytes.TrimSpace(args); len(args) == 0 {
@@ -56,7 +36,7 @@ func writeArgs(args json.RawMessage) string {
 // one of an object where that is what the model meant. It is nil when raw
 // needs no mending.
 func mendArgs(raw json.RawMessage) json.RawMessage {
-	s, ok := text(raw)
+	s, ok := tool.ReadString(raw)
 	meant := writeArgs(readArgs(raw))
 	if ok && meant == strings.TrimSpace(s) {
 		return nil

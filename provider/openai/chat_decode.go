@@ -175,7 +175,7 @@ func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
 	if absent(raw) {
 		return nil, true
 	}
-	if s, ok := text(raw); ok {
+	if s, ok := tool.ReadString(raw); ok {
 		return []provider.Block{{Kind: provider.Text, Text: s}}, true
 	}
 	parts, ok := tool.SplitArray(raw)
@@ -237,7 +237,7 @@ func assistantBlocks(o tool.Object) ([]provider.Block, bool) {
 			continue
 		}
 		kept = append(kept, tool.Member{Name: name, Value: raw})
-		if s, ok := text(raw); ok && think.Text == "" {
+		if s, ok := tool.ReadString(raw); ok && think.Text == "" {
 			think.Text = s
 		}
 	}
@@ -290,7 +290,7 @@ func chatCall(raw json.RawMessage) (provider.Block, bool) {
 	b.Kind = provider.ToolCall
 	b.Call = provider.Call{ID: textOf(o, "id"), Name: textOf(fn, "name"), Args: readArgs(fn.Get("arguments"))}
 	if b.Call.ID == "" {
-		b.Call.ID = newID("call_")
+		b.Call.ID = provider.NewID("call_")
 	}
 	return b, true
 }

@@ -91,7 +91,7 @@ func ownIDs(blocks []provider.Block) {
 	for i := range blocks {
 		if b := &blocks[i]; b.Kind == provider.ToolCall {
 			if seen[b.Call.ID] {
-				b.Call.ID = newID("call_")
+				b.Call.ID = provider.NewID("call_")
 			}
 			seen[b.Call.ID] = true
 		}
@@ -139,7 +139,7 @@ func finishReason(s provider.Stop) string {
 func (chat) EncodeResponse(r *provider.Response) ([]byte, error) {
 	id := r.ID
 	if id == "" {
-		id = newID("chatcmpl-")
+		id = provider.NewID("chatcmpl-")
 	}
 	o := tool.Object{{Name: "id", Value: quote(id)}}
 	var came tool.Object

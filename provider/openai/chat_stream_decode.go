@@ -52,7 +52,7 @@ type gathered struct {
 }
 
 func (g *gathered) add(raw json.RawMessage) {
-	if s, ok := text(raw); ok {
+	if s, ok := tool.ReadString(raw); ok {
 		g.text.WriteString(s)
 	} else if items, ok := tool.SplitArray(raw); ok {
 		g.items = append(g.items, items...)
@@ -201,7 +201,7 @@ func (d *chatDecoder) delta(raw json.RawMessage) ([]provider.Event, error) {
 			d.content.WriteString(s)
 			out = appendDelta(out, provider.TextDelta, s, nil)
 		case "refusal":
-			s, _ := text(m.Value)
+			s, _ := tool.ReadString(m.Value)
 			d.refusal.WriteString(s)
 			out = appendDelta(out, provider.TextDelta, s, object(m))
 		case "tool_calls":
@@ -259,7 +259,7 @@ func (d *chatDecoder) think(out []provider.Event, i int, raw json.RawMessage, o 
 			return out
 		}
 	}
-	s, _ := text(raw)
+	s, _ := tool.ReadString(raw)
 	return appendDelta(out, provider.ThinkingDelta, s, nil)
 }
 
@@ -336,7 +336,7 @@ func (d *chatDecoder) toolCalls(raw json.RawMessage) error {
 		if c.custom != nil && p.custom == nil {
 			p.custom = c.custom
 		}
-		if s, ok := text(c.args); ok {
+		if s, ok := tool.ReadString(c.args); ok {
 			p.args.WriteString(s)
 		} else if !absent(c.args) {
 			p.args.Reset()
@@ -384,7 +384,7 @@ func (p *chatCallParts) another(c chatCallDelta) bool {
 	}
 	// The same name once more: a repeated head, or a second call of that tool by a
 	// model that gives no ids. A fragment that adds to complete arguments is new.
-	s, _ := text(c.args)
+	s, _ := tool.ReadString(c.args)
 	adds := strings.TrimSpace(s) != "" || len(c.args) > 0 && c.args[0] == '{'
 	if c.id != "" || !adds || p.args.Len() > maxSameName {
 		return false
@@ -398,7 +398,7 @@ func (d *chatDecoder) settle() []provider.Event {
 	for ; d.emitted < len(d.calls); d.emitted++ {
 		p := d.calls[d.emitted]
 		if p.id == "" || d.ids[p.id] {
-			p.id = newID("call_")
+			p.id = provider.NewID("call_")
 		}
 		d.ids[p.id] = true
 		p.block = p.build()
@@ -415,7 +415,7 @@ func (p *chatCallParts) build() provider.Block {
 		o = append(o, tool.Member{Name: "type", Value: quote("custom")},
 			tool.Member{Name: "custom", Value: marshal(with(p.custom, "input", quote(p.args.String())))})
 	} else {
-		b.Call = provider.Call{ID: p.id, Name: p.name, Args: argsOf(p.args.String())}
+		b.Call = provider.Call{ID: p.id, Name: p.name, Args: provider.ArgsOf(p.args.String())}
 		o = append(o, tool.Member{Name: "type", Value: quote("function")},
 			tool.Member{Name: "function", Value: object(
 				tool.Member{Name: "name", Value: quote(p.name)},

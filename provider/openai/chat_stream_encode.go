@@ -27,7 +27,7 @@ var errEnded = errors.New("write to a stream that has ended")
 
 func newChatEncoder(w io.Writer, head provider.Response, req *provider.Request) *chatEncoder {
 	if head.ID == "" {
-		head.ID = newID("chatcmpl-")
+		head.ID = provider.NewID("chatcmpl-")
 	}
 	e := &chatEncoder{w: w}
 	e.prefix = fmt.Appendf(nil, `{"id":%s,"object":"chat.completion.chunk","created":%s,"model":%s,"choices":`,

@@ -83,7 +83,7 @@ func readError(e *provider.Error, raw json.RawMessage) bool {
 		return false
 	}
 	if inner := o.Get("error"); !absent(inner) {
-		if s, ok := text(inner); ok {
+		if s, ok := tool.ReadString(inner); ok {
 			e.Message = s
 			return true
 		}

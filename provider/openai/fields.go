@@ -45,7 +45,7 @@ func (f *fields) read(name string, into any, want string) bool {
 
 func (f *fields) text(name string) string {
 	raw := f.o.Get(name)
-	s, ok := text(raw)
+	s, ok := tool.ReadString(raw)
 	if !ok && !absent(raw) && f.err == nil {
 		f.err = refuse(name, "the field "+name+" must be a string")
 	}
@@ -79,7 +79,7 @@ func (f *fields) boolean(name string) *bool {
 
 // stop reads a string or a list of strings.
 func (f *fields) stop(name string) []string {
-	if s, ok := text(f.o.Get(name)); ok {
+	if s, ok := tool.ReadString(f.o.Get(name)); ok {
 		return []string{s}
 	}
 	var out []string
@@ -94,7 +94,7 @@ func (f *fields) choice(name string) provider.ToolChoice {
 	if absent(raw) {
 		return provider.ChooseAuto
 	}
-	if word, ok := text(raw); ok {
+	if word, ok := tool.ReadString(raw); ok {
 		return f.choiceWord(name, word)
 	}
 	o, err := tool.SplitObject(raw)

@@ -13,8 +13,6 @@ package openai
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -41,13 +39,6 @@ func authorize(h http.Header, key string) {
 	h.Set("Content-Type", "application/json")
 }
 
-// newID makes up an id that no other has.
-func newID(prefix string) string {
-	var b [12]byte
-	rand.Read(b[:]) // never fails
-	return prefix + hex.EncodeToString(b[:])
-}
-
 // quote writes a JSON string.
 func quote(s string) json.RawMessage {
 	return appendQuoted(make([]byte, 0, len(s)+2), s)
@@ -65,18 +56,6 @@ func appendQuoted(dst []byte, s string) []byte {
 	return append(dst, out...)
 }
 
-// text reads a JSON string; ok is false for anything else.
-func text(raw json.RawMessage) (s string, ok bool) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) < 2 || raw[0] != '"' {
-		return "", false
-	}
-	if inner := string(raw[1 : len(raw)-1]); raw[len(raw)-1] == '"' && isPlain(inner) {
-		return inner, true
-	}
-	return s, json.Unmarshal(raw, &s) == nil
-}
-
 // isPlain says whether the inside of a JSON string stands for itself, which
 // most pieces of a stream do.
 func isPlain(s string) bool {
@@ -90,7 +69,7 @@ func isPlain(s string) bool {
 
 // textOf reads a member that is a string, and "" for anything else.
 func textOf(o tool.Object, name string) string {
-	s, _ := text(o.Get(name))
+	s, _ := tool.ReadString(o.Get(name))
 	return s
 }
 

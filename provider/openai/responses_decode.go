@@ -48,7 +48,7 @@ func (responses) DecodeRequest(body []byte) (*provider.Request, error) {
 func decodeInput(o tool.Object) ([]provider.Message, error) {
 	var out []provider.Message
 	if raw := o.Get("instructions"); !absent(raw) {
-		s, ok := text(raw)
+		s, ok := tool.ReadString(raw)
 		if !ok {
 			return nil, refuse("instructions", "the field instructions must be a string")
 		}
@@ -63,7 +63,7 @@ func decodeInput(o tool.Object) ([]provider.Message, error) {
 		}
 		return nil, refuse("input", "the field input is missing: send a string or a list of items")
 	}
-	if s, ok := text(raw); ok {
+	if s, ok := tool.ReadString(raw); ok {
 		return append(out, stringMessage(provider.User, raw, s)), nil
 	}
 	items, ok := tool.SplitArray(raw)
@@ -217,7 +217,7 @@ func responsesContent(raw json.RawMessage) ([]provider.Block, bool) {
 	if absent(raw) {
 		return nil, true
 	}
-	if s, ok := text(raw); ok {
+	if s, ok := tool.ReadString(raw); ok {
 		return []provider.Block{{Kind: provider.Text, Text: s}}, true
 	}
 	parts, ok := tool.SplitArray(raw)

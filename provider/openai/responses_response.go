@@ -49,7 +49,7 @@ func readResponse(o tool.Object, output []provider.Message) (*provider.Response,
 func decodeOutputItem(raw json.RawMessage) (provider.Message, error) {
 	if o, err := tool.SplitObject(raw); err == nil && textOf(o, "type") == "function_call" {
 		if textOf(o, "call_id") == "" {
-			o = o.Set("call_id", quote(newID("call_")))
+			o = o.Set("call_id", quote(provider.NewID("call_")))
 			raw = marshal(o)
 		}
 		if args := mendArgs(o.Get("arguments")); args != nil {
@@ -79,7 +79,7 @@ func uniqueItems(output []provider.Message) {
 }
 
 func rename(m *provider.Message, b *provider.Block) {
-	b.Call.ID = newID("call_")
+	b.Call.ID = provider.NewID("call_")
 	if o, err := tool.SplitObject(b.Raw); err == nil {
 		b.Raw = marshal(o.Set("call_id", quote(b.Call.ID)))
 		m.Raw = b.Raw
@@ -128,7 +128,7 @@ func statusOf(s provider.Stop) (status string, details json.RawMessage) {
 func (responses) EncodeResponse(r *provider.Response) ([]byte, error) {
 	id := r.ID
 	if id == "" {
-		id = newID("resp_")
+		id = provider.NewID("resp_")
 	}
 	var came tool.Object
 	if r.API == provider.Responses {
@@ -204,7 +204,7 @@ func outputItems(blocks []provider.Block) []json.RawMessage {
 	var items, parts []json.RawMessage
 	flush := func() {
 		if len(parts) > 0 {
-			items = append(items, messageItem(newID("msg_"), "completed", parts))
+			items = append(items, messageItem(provider.NewID("msg_"), "completed", parts))
 		}
 		parts = nil
 	}
@@ -220,10 +220,10 @@ func outputItems(blocks []provider.Block) []json.RawMessage {
 			parts = append(parts, textPart(b.Text))
 		case b.Kind == provider.ToolCall:
 			flush()
-			items = append(items, callItem(b.Call, newID("fc_"), "completed", writeArgs(b.Call.Args)))
+			items = append(items, callItem(b.Call, provider.NewID("fc_"), "completed", writeArgs(b.Call.Args)))
 		case b.Kind == provider.Thinking && b.Text != "":
 			flush()
-			items = append(items, reasoningItem(newID("rs_"), b.Text))
+			items = append(items, reasoningItem(provider.NewID("rs_"), b.Text))
 		}
 	}
 	flush()

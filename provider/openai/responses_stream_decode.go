@@ -114,10 +114,10 @@ func (d *responsesDecoder) itemEvent(e responsesEvent) ([]provider.Event, error)
 		if err != nil {
 			return nil, err
 		}
-		if s, ok := text(e.Delta); ok {
+		if s, ok := tool.ReadString(e.Delta); ok {
 			p.args.WriteString(s)
 		}
-		if s, ok := text(e.Arguments); ok {
+		if s, ok := tool.ReadString(e.Arguments); ok {
 			p.args.Reset()
 			p.args.WriteString(s)
 		}
@@ -177,7 +177,7 @@ func (d *responsesDecoder) delta(e responsesEvent, kind provider.EventKind) ([]p
 	if err != nil {
 		return nil, err
 	}
-	s, _ := text(e.Delta)
+	s, _ := tool.ReadString(e.Delta)
 	if s == "" {
 		return nil, nil
 	}
@@ -272,7 +272,7 @@ func (d *responsesDecoder) Response() (*provider.Response, error) {
 func (p *itemParts) build() json.RawMessage {
 	o := slices.Clone(p.added)
 	if o == nil {
-		return messageItem(newID("msg_"), "completed", []json.RawMessage{textPart(p.text.String())})
+		return messageItem(provider.NewID("msg_"), "completed", []json.RawMessage{textPart(p.text.String())})
 	}
 	switch textOf(o, "type") {
 	case "function_call":

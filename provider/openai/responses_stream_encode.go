@@ -36,7 +36,7 @@ var echoed = [...]string{"background", "max_output_tokens", "metadata", "paralle
 
 func newResponsesEncoder(w io.Writer, head provider.Response, req *provider.Request) *responsesEncoder {
 	if head.ID == "" {
-		head.ID = newID("resp_")
+		head.ID = provider.NewID("resp_")
 	}
 	o := tool.Object{
 		{Name: "id", Value: quote(head.ID)}, {Name: "object", Value: quote("response")},
@@ -161,14 +161,14 @@ func (e *responsesEncoder) begin(kind, id string) error {
 	e.text.Reset()
 	if kind == "reasoning" {
 		if id == "" {
-			e.openID = newID("rs_")
+			e.openID = provider.NewID("rs_")
 		}
 		return steps(
 			e.step("response.output_item.added", e.index(), tool.Member{Name: "item", Value: reasoningItem(e.openID, "")}),
 			e.step("response.reasoning_summary_part.added", e.itemID(), e.index(), e.part(), tool.Member{Name: "part", Value: summaryPart("")}))
 	}
 	if id == "" {
-		e.openID = newID("msg_")
+		e.openID = provider.NewID("msg_")
 	}
 	return steps(
 		e.step("response.output_item.added", e.index(), tool.Member{Name: "item", Value: messageItem(e.openID, "in_progress", nil)}),
@@ -277,7 +277,7 @@ func (e *responsesEncoder) added(item json.RawMessage) func() error {
 
 // call writes a call; its arguments come in one piece.
 func (e *responsesEncoder) call(b provider.Block) error {
-	id, args := newID("fc_"), writeArgs(b.Call.Args)
+	id, args := provider.NewID("fc_"), writeArgs(b.Call.Args)
 	item := callItem(b.Call, id, "completed", args)
 	if o, err := tool.SplitObject(b.For(provider.Responses)); err == nil {
 		item = b.Raw
