@@ -30,8 +30,11 @@ func TestServeManyStreams(t *testing.T) {
 	answer.Delay = 20 * time.Millisecond
 	searched := mock.Call("tool_search", `{"query":"what the caller has"}`)
 	s, model := startServeWith(t, mock.Script{MaxKept: 1, Choose: func(x *mock.Exchange) mock.Step {
-		// A quarter of the turns search before they answer.
-		if last := x.Request.Messages[len(x.Request.Messages)-1]; last.Blocks[0].Kind == provider.Text && strings.HasSuffix(last.Blocks[0].Text, "search") {
+		// A quarter of the turns search before they answer, and find their caller's tool.
+		switch last := x.Request.Messages[len(x.Request.Messages)-1].Blocks[0]; {
+		case last.Kind == provider.ToolAnswer && !findsOwn(x.Request.Messages[0].Blocks[0].Text, last.Answer):
+			return mock.Text("The search found something else.")
+		case strings.HasSuffix(last.Text, "search"):
 			return searched
 		}
 		return answer
@@ -77,6 +80,17 @@ func TestServeManyStreams(t *testing.T) {
 	if peak > most && !raceDetector {
 		t.Errorf("the program has needed %d MB, want at most %d", peak/1e6, int(most/1e6))
 	}
+}
+
+// findsOwn reports whether a search has found the caller's own tool, and nobody
+// else's.
+func findsOwn(message string, found provider.Answer) bool {
+	var n int
+	if _, err := fmt.Sscanf(message, "Turn %d,", &n); err != nil || len(found.Content) == 0 {
+		return false
+	}
+	text := found.Content[0].Text
+	return strings.Contains(text, fmt.Sprintf(`"own_%d"`, n)) && strings.Count(text, `"own_`) == 1
 }
 
 // peakMemory is the most physical memory that a process has had, in bytes.
