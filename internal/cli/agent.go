@@ -202,10 +202,14 @@ func (c *chat) show(e provider.Event) error {
 	return err
 }
 
-// visibleText keeps a model from steering the terminal.
+// visibleText keeps a model from steering the terminal, and from showing text in
+// another order than it stands. Joiners stay: scripts and emoji need them.
 func visibleText(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7F && r < 0xA0 {
+		switch {
+		case r < ' ' && r != '\n' && r != '\t', r >= 0x7F && r < 0xA0: // controls
+			return -1
+		case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r >= 0xE0000 && r <= 0xE007F: // order, tags
 			return -1
 		}
 		return r
