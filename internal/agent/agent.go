@@ -64,6 +64,25 @@ type ruled struct {
 	likely bool
 }
 
+// sharedScope is a scope that is made once, however many runs wait for it.
+type sharedScope struct {
+	made chan struct{} // closed when the rest is written
+	ruled
+	err error
+}
+
+// end closes a scope that has given way to others. One that is being made is
+// closed by who makes it.
+func (s *sharedScope) end() {
+	select {
+	case <-s.made:
+		if s.Scope != nil {
+			s.Close()
+		}
+	default:
+	}
+}
+
 // Kind is what decides which rules hold for a run.
 type Kind struct {
 	Agent, Sender string
@@ -110,7 +129,7 @@ type Runtime struct {
 	known sync.Once // the servers' tools, or that they take too long
 
 	mu      sync.Mutex
-	scopes  *simplelru.LRU[Kind, ruled]
+	scopes  *simplelru.LRU[Kind, *sharedScope]
 	clients *simplelru.LRU[clientKey, provider.Model]
 }
 
@@ -134,7 +153,7 @@ func New(o Options) (*Runtime, error) {
 	}
 	o.Limits = limits
 	r := &Runtime{opt: o}
-	r.scopes, err = simplelru.NewLRU(maxScopes, func(_ Kind, s ruled) { s.Close() })
+	r.scopes, err = simplelru.NewLRU(maxScopes, func(_ Kind, s *sharedScope) { s.end() })
 	if err != nil {
 		return nil, fmt.Errorf("make an agent: %w", err)
 	}
@@ -244,30 +263,56 @@ func (r *Runtime) Scope(ctx context.Context, agent, sender string) (*toolsearch.
 	return s.Scope, err
 }
 
-// scope returns the tools under the rules of a kind of run.
+// scope returns the tools under the rules of a kind of run. To plan them may take
+// a while: meanwhile runs of other kinds go on.
 func (r *Runtime) scope(ctx context.Context, k Kind) (ruled, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s, ok := r.scopes.Get(k); ok {
-		return s, nil
+	s, known := r.scopes.Get(k)
+	if !known {
+		s = &sharedScope{made: make(chan struct{}), err: errors.New("plan the tools of a run: it was given up")}
+		r.scopes.Add(k, s)
 	}
+	r.mu.Unlock()
+	if !known {
+		r.makeScope(ctx, k, s)
+	}
+	select {
+	case <-s.made:
+		return s.ruled, s.err
+	case <-ctx.Done():
+		return ruled{}, ctx.Err()
+	}
+}
+
+// makeScope makes what others may wait for. One that fails is not kept.
+func (r *Runtime) makeScope(ctx context.Context, k Kind, s *sharedScope) {
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		close(s.made)
+		if kept, ok := r.scopes.Peek(k); !ok || kept != s {
+			s.end() // so many kinds came meanwhile
+		} else if s.err != nil {
+			r.scopes.Remove(k)
+		}
+	}()
 	rules, err := r.opt.Rules(k)
 	if err != nil {
-		return ruled{}, fmt.Errorf("find the rules of a run: %w", err)
+		s.err = fmt.Errorf("find the rules of a run: %w", err)
+		return
 	}
 	if k.Native {
 		rules.Mode = surface.Off
 	}
-	s, err := r.opt.Tools.Scope(context.WithoutCancel(ctx), rules.ScopeOptions)
+	scope, err := r.opt.Tools.Scope(context.WithoutCancel(ctx), rules.ScopeOptions)
 	if err != nil {
-		return ruled{}, fmt.Errorf("plan the tools of a run: %w", err)
+		s.err = fmt.Errorf("plan the tools of a run: %w", err)
+		return
 	}
-	for _, w := range s.Warnings() {
+	for _, w := range scope.Warnings() {
 		r.opt.Logger.Warn(w)
 	}
-	out := ruled{s, rules.Likely}
-	r.scopes.Add(k, out)
-	return out, nil
+	s.ruled, s.err = ruled{scope, rules.Likely}, nil
 }
 
 // withListing puts the listing of directory mode behind what the caller's

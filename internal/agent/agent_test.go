@@ -259,3 +259,47 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// Planning the tools of one kind of run keeps nobody else waiting, and whoever
+// waits for it may give up. What failed is tried again.
+func TestScopesAreMadeBesideEachOther(t *testing.T) {
+	set, err := toolsearch.New(t.Context(), toolsearch.Options{Tools: []*tool.Tool{core("forecast", "Forecast")}, Mode: surface.Tools})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	asked, release := make(chan struct{}, 2), make(chan error)
+	runtime, err := agent.New(agent.Options{Config: &config.Config{}, Tools: set, Rules: func(k agent.Kind) (agent.Rules, error) {
+		if k.Sender == "slow" {
+			asked <- struct{}{}
+			return agent.Rules{}, <-release
+		}
+		return agent.Rules{}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := make(chan error, 1)
+	go func() {
+		_, err := runtime.Scope(t.Context(), "", "slow")
+		slow <- err
+	}()
+	<-asked
+	if _, err := runtime.Scope(t.Context(), "", "quick"); err != nil {
+		t.Error(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := runtime.Scope(gone, "", "slow"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a run that was cancelled: %v", err)
+	}
+	broken := errors.New("no rules")
+	release <- broken
+	if err := <-slow; !errors.Is(err, broken) {
+		t.Errorf("rules that cannot be made: %v", err)
+	}
+	go func() { release <- nil }()
+	if _, err := runtime.Scope(t.Context(), "", "slow"); err != nil {
+		t.Errorf("the next run: %v", err)
+	}
+}
