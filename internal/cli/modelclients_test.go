@@ -31,7 +31,6 @@ type clientTurn struct {
 	Answers      []clientAnswer `json:"answers,omitempty"`
 	Tools        []clientTool   `json:"tools,omitempty"`
 	Hosted       []any          `json:"hosted,omitempty"` // tools of the API's own, such as its tool search
-	Extra        map[string]any `json:"extra,omitempty"`  // further parameters
 	Previous     bool           `json:"previous,omitempty"`
 	AbortAtText  bool           `json:"abortAtText,omitempty"` // abort at the first text of a stream
 	Runs         string         `json:"runs,omitempty"`        // the SDK runs the tools itself, and they answer this
@@ -64,7 +63,6 @@ type clientHeard struct {
 	Deltas                []string // texts of the stream, as they came
 	Events                []string // kinds of events, neighbours once
 	Blocks                []json.RawMessage
-	Steps                 int
 	Ran                   []json.RawMessage
 	Error                 *struct {
 		Kind, Name, Message, RetryAfter string

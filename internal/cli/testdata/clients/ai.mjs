@@ -24,7 +24,7 @@ async function run(turn, signal, model, hosted) {
     ...(turn.runs && { execute: async (args) => { ran.push(args); return turn.runs; } }),
   })]));
   if (turn.hosted) tools.search = hosted;
-  const params = { model, messages, tools, maxRetries: 0, stopWhen: isStepCount(turn.runs ? 5 : 1), abortSignal: signal, ...turn.extra };
+  const params = { model, messages, tools, maxRetries: 0, stopWhen: isStepCount(turn.runs ? 5 : 1), abortSignal: signal };
   let result;
   if (turn.stream) {
     const stream = streamText({ ...params, onError: () => {} });
@@ -35,7 +35,7 @@ async function run(turn, signal, model, hosted) {
       if (part.type === 'abort') throw Object.assign(new Error('aborted'), { name: 'AbortError' });
     }
     result = {};
-    for (const key of ['text', 'toolCalls', 'finishReason', 'usage', 'response', 'responseMessages', 'steps']) result[key] = await stream[key];
+    for (const key of ['text', 'toolCalls', 'finishReason', 'usage', 'response', 'responseMessages']) result[key] = await stream[key];
   } else {
     result = await generateText(params);
   }
@@ -49,7 +49,6 @@ async function run(turn, signal, model, hosted) {
     usage: { input: result.usage.inputTokens, output: result.usage.outputTokens },
     deltas: heard.deltas,
     events: heard.events,
-    steps: result.steps.length,
     ran,
   };
 }

@@ -13,7 +13,7 @@ async function messages(turn, signal, api) {
     max_tokens: 1000,
     messages: said,
     tools: turn.tools?.map(({ defer, parameters, ...t }) => ({ ...t, input_schema: parameters, ...(defer && { defer_loading: true }) })),
-    ...turn.extra,
+    ...(turn.betas && { betas: turn.betas }),
   };
   if (params.tools && turn.hosted) params.tools.unshift(...turn.hosted);
   const heard = new Heard(turn);
@@ -65,6 +65,6 @@ await answer({
   beta: (turn, signal) => {
     const api = connect(turn).beta.messages;
     if (turn.runs) return runner(turn, signal, api);
-    return messages({ ...turn, extra: { betas: ['advanced-tool-use-2025-11-20'], ...turn.extra } }, signal, api);
+    return messages({ ...turn, betas: ['advanced-tool-use-2025-11-20'] }, signal, api);
   },
 });

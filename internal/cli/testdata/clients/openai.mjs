@@ -12,7 +12,6 @@ async function chat(turn, signal) {
     model: turn.model,
     messages,
     tools: turn.tools?.map(({ defer, ...f }) => ({ type: 'function', function: f, ...(defer && { defer_loading: true }) })),
-    ...turn.extra,
   };
   const heard = new Heard(turn);
   let completion;
@@ -55,7 +54,6 @@ async function responses(turn, signal) {
     input: turn.previous ? fresh : items,
     previous_response_id: turn.previous ? last.get(turn.conversation) : undefined,
     tools: turn.tools?.map(({ defer, ...f }) => ({ type: 'function', strict: false, ...f, ...(defer && { defer_loading: true }) })),
-    ...turn.extra,
   };
   if (params.tools && turn.hosted) params.tools.push(...turn.hosted);
   const heard = new Heard(turn);
