@@ -40,7 +40,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, e *provider.Erro
 		e = &c
 	}
 	h := w.Header()
-	if e.Status == http.StatusUnauthorized && len(e.Body) == 0 {
+	if e.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="toolsearch"`)
 	}
 	if e.RetryAfter > 0 {

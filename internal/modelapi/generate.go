@@ -262,13 +262,17 @@ func (x *exchange) fail(err error) {
 	}
 }
 
-// errorOf is what the caller hears. What a model API refused is passed on; what
-// failed here is for the log.
+// errorOf is what the caller hears. What a model API refused is passed on, but
+// that it does not take our key: the caller would think of its own. What failed
+// here is for the log.
 func (x *exchange) errorOf(err error) *provider.Error {
 	var e *provider.Error
 	switch {
-	case errors.As(err, &e):
+	case errors.As(err, &e) && (e.Status != http.StatusUnauthorized || e.API == ""):
 		return e
+	case e != nil:
+		x.server.logger.Error("a model API does not take its key", "path", x.r.URL.Path, "caller", x.caller.Name, "error", err)
+		return refusal(http.StatusBadGateway, "the model's API does not take the key that this server has for it; the server's log says more")
 	case x.r.Context().Err() != nil: // the client has left, or the server shuts down
 		return refusal(http.StatusServiceUnavailable, "the request was cancelled")
 	case errors.Is(err, context.DeadlineExceeded):

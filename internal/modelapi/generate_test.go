@@ -369,6 +369,15 @@ func TestRefusalsOfTheModel(t *testing.T) {
 	}
 }
 
+// That a model API does not take our key is no word about the caller's.
+func TestModelTakesNoKey(t *testing.T) {
+	w := start(t, mock.Script{Choose: func(*mock.Exchange) mock.Step { return mock.Status(401, "") }}, nil)
+	resp, got := w.do(t, "POST", "/v1/chat/completions", chat("", hi))
+	if resp.StatusCode != 502 || resp.Header.Get("WWW-Authenticate") != "" || strings.Contains(got, "the script answers") {
+		t.Errorf("%d %s", resp.StatusCode, got)
+	}
+}
+
 // A piece of text reaches the caller while the model is still silent behind it,
 // signs of life come meanwhile, and a caller who leaves cancels the model.
 func TestStreamAsItComes(t *testing.T) {
