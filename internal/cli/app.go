@@ -230,7 +230,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		own.close()
 		return nil, err
 	}
-	unfollow := set.watching.follow(set.Toolset)
+	unfollow := set.watching.follow(set)
 	set.close = func() {
 		unfollow()
 		if err := set.Close(); err != nil {

@@ -208,3 +208,16 @@ func TestGatewayTelemetryReceiverGone(t *testing.T) {
 		t.Errorf("nobody was told: %q", g.stderr)
 	}
 }
+
+// To be watched settles nothing: what mode auto chooses is up to the tools that
+// are there when the client first looks.
+func TestGatewayTelemetryLeavesAutoAlone(t *testing.T) {
+	g := startGateway(t, t.TempDir(), `{telemetry:{enabled:true}, tools:{toolSearch:{mode:"auto"}}, mcp:{servers:{`+
+		serverConfig(t, "weather", mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Weather forecast")}})+`}}}`)
+	if text := g.greeting(false); text != "" {
+		t.Errorf("the instructions are %q", text)
+	}
+	if got := g.listed(); len(got) != 1 || got[0] != "weather__echo" {
+		t.Errorf("the client sees %q", got)
+	}
+}

@@ -59,8 +59,12 @@ func serveStdio(ctx context.Context, app *app, opt openOptions) error {
 		return err
 	}
 	defer stop()
+	plan, err := set.Plan() // not the view: to look at it would settle what mode auto chooses
+	if err != nil {
+		return err
+	}
 	// The client's whole stay is one run: its calls stand under one span.
-	ctx, ended := set.watching.startRun(ctx, srv.Origin(), set.Surface().View())
+	ctx, ended := set.watching.startRun(ctx, srv.Origin(), plan.View)
 	defer ended(nil)
 	err = srv.Run(ctx, server.Stdio(app.std.in, app.std.out))
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {

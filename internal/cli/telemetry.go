@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolsearch/toolsearch"
 	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/telemetry"
 	"github.com/toolsearch/toolsearch/surface"
@@ -81,7 +81,7 @@ func (w watching) startRun(ctx context.Context, o call.Origin, v *surface.View) 
 
 // follow reports the bytes of each plan until stop. It counts them beside the
 // planning, of the latest plan alone: thousands of definitions take a while.
-func (w watching) follow(set *toolsearch.Toolset) (stop func()) {
+func (w watching) follow(set *toolset) (stop func()) {
 	if w.tel == nil {
 		return func() {}
 	}
@@ -112,13 +112,15 @@ func (w watching) follow(set *toolsearch.Toolset) (stop func()) {
 	}
 }
 
-// planned reports what the model sees now.
-func (w watching) planned(set *toolsearch.Toolset) {
+// planned reports what the model would see now. It does not look at the surface:
+// that would settle what mode auto chooses.
+func (w watching) planned(set *toolset) {
 	plan, err := set.Plan()
 	if err != nil {
 		return // nothing is shown; the program says why
 	}
-	bytes := bytesOf(plan, set.Visible())
+	limits := catalog.Limits{Default: set.search.SearchDefaultLimit, Max: set.search.MaxSearchLimit}
+	bytes := bytesOf(plan, plan.View.Visible(limits))
 	p := telemetry.Planned{Catalog: map[tool.Source]int{}, SurfaceBytes: bytes.Surface, DirectBytes: bytes.Direct}
 	if c := plan.View.Catalog; c != nil {
 		p.Catalog = c.Sources()
