@@ -67,6 +67,22 @@ func SplitArray(raw json.RawMessage) ([]json.RawMessage, bool) {
 	return items, i < len(raw)
 }
 
+// JoinArray is SplitArray the other way. Each item is valid JSON.
+func JoinArray(items []json.RawMessage) json.RawMessage {
+	size := 2
+	for _, item := range items {
+		size += len(item) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	return append(out, ']')
+}
+
 // ReadString reads a JSON string, and says whether it is one. Unlike the others it
 // takes any bytes.
 func ReadString(raw json.RawMessage) (string, bool) {

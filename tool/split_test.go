@@ -41,6 +41,10 @@ func FuzzSplit(f *testing.F) {
 		if ok := kind(raw) == '[' && json.Unmarshal(raw, &array) == nil; ok != isArray || len(array) != len(items) {
 			t.Fatalf("array: %s, want %s", items, array)
 		}
+		var joined []json.RawMessage
+		if isArray && (json.Unmarshal(tool.JoinArray(items), &joined) != nil || len(joined) != len(items)) {
+			t.Fatalf("joined: %s", tool.JoinArray(items))
+		}
 		for i, item := range array {
 			if !bytes.Equal(items[i], item) {
 				t.Fatalf("item %d: %s, want %s", i, items[i], item)

@@ -3,13 +3,11 @@ package modelapi
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/tool"
@@ -285,5 +283,5 @@ func (x *exchange) errorOf(err error) *provider.Error {
 // newID makes an id in the manner of an API.
 func newID(a provider.API) string {
 	prefix := map[provider.API]string{provider.Chat: "chatcmpl-", provider.Responses: "resp_", provider.Messages: "msg_"}[a]
-	return prefix + strings.ToLower(rand.Text())
+	return provider.NewID(prefix)
 }

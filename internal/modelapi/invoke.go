@@ -1,7 +1,6 @@
 package modelapi
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -75,10 +74,10 @@ func readInvocation(body []byte) (Invocation, *tool.Error) {
 		ok := true
 		switch m.Name {
 		case "tool":
-			i.Ref, ok = stringOf(m.Value)
+			i.Ref, ok = tool.ReadString(m.Value)
 			ok = ok && len(i.Ref) <= maxRef
 		case "session", "sessionKey":
-			i.Session, ok = stringOf(m.Value)
+			i.Session, ok = tool.ReadString(m.Value)
 			ok = ok && validSession(i.Session)
 		case "args":
 			i.Args = m.Value
@@ -124,10 +123,4 @@ func statusOf(c tool.Code) int {
 		return statusCancelled
 	}
 	return http.StatusBadGateway // the tool failed, or broke its own schema
-}
-
-func stringOf(raw json.RawMessage) (string, bool) {
-	var s string
-	err := json.Unmarshal(raw, &s)
-	return s, err == nil
 }

@@ -142,7 +142,7 @@ func (w writer) toolResult(a provider.Answer) (json.RawMessage, error) {
 	f := object("tool_result")
 	f.set("tool_use_id", w.id(a.CallID))
 	if len(content) > 0 {
-		f.raw("content", array(content))
+		f.raw("content", tool.JoinArray(content))
 	}
 	if a.IsError {
 		f.set("is_error", true)

@@ -45,22 +45,6 @@ func object(kind string) *fields {
 	return f
 }
 
-// array joins values that are JSON already.
-func array(items []json.RawMessage) json.RawMessage {
-	size := 2
-	for _, raw := range items {
-		size += len(raw) + 1
-	}
-	out := append(make([]byte, 0, size), '[')
-	for i, raw := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, raw...)
-	}
-	return append(out, ']')
-}
-
 // readInt reads a JSON number that is whole, not negative, and counts no more
 // than any model ever could.
 func readInt(raw json.RawMessage) (int, bool) {

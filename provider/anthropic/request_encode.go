@@ -105,7 +105,7 @@ func (w writer) system(in []provider.Message) (json.RawMessage, error) {
 	if len(out) == 0 {
 		return nil, nil
 	}
-	return array(out), nil
+	return tool.JoinArray(out), nil
 }
 
 // parts writes a message's blocks. A block which came with it keeps its bytes.
@@ -150,7 +150,7 @@ func (w writer) messages(in []provider.Message) (json.RawMessage, error) {
 			out = append(out, raw)
 		}
 	}
-	return array(out), nil
+	return tool.JoinArray(out), nil
 }
 
 // message writes one message; nil when nothing of it can be said.
@@ -172,11 +172,11 @@ func (w writer) message(m run) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read a message of its own API: %w", err)
 		}
-		f.out = o.Set("content", array(blocks))
+		f.out = o.Set("content", tool.JoinArray(blocks))
 		return f.json()
 	}
 	f.set("role", string(m.Role))
-	f.raw("content", array(blocks))
+	f.raw("content", tool.JoinArray(blocks))
 	return f.json()
 }
 
@@ -207,7 +207,7 @@ func writeTools(tools []provider.Tool) (json.RawMessage, error) {
 	if len(out) == 0 {
 		return nil, nil
 	}
-	return array(out), nil
+	return tool.JoinArray(out), nil
 }
 
 // sayable tells whether this API has words for a tool.

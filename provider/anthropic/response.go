@@ -74,7 +74,7 @@ func (f format) DecodeResponse(body []byte) (*provider.Response, error) {
 	}
 	content := o.Get("content")
 	if !same {
-		content = array(raws)
+		content = tool.JoinArray(raws)
 	}
 	return buildResponse(o, blocks, content)
 }
@@ -251,7 +251,7 @@ func responseContent(r *provider.Response) (json.RawMessage, error) {
 		}
 		out = append(out, blocks...)
 	}
-	return array(out), nil
+	return tool.JoinArray(out), nil
 }
 
 // responseID is an answer's id, made up where there is none.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 // Limits of requests with native tool search, from the vendor's page on it.
@@ -90,7 +91,7 @@ func SearchResult(callID string, names []string) (provider.Block, error) {
 		refs = append(refs, ref)
 	}
 	content := object("tool_search_tool_search_result")
-	content.raw("tool_references", array(refs))
+	content.raw("tool_references", tool.JoinArray(refs))
 	return searchAnswer(callID, content)
 }
 

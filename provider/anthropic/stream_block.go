@@ -277,7 +277,7 @@ func (p *partial) json() (json.RawMessage, error) {
 		switch {
 		case value != nil:
 		case g.items != nil:
-			value = array(g.items)
+			value = tool.JoinArray(g.items)
 		default:
 			var err error
 			if value, err = tool.Encode(g.text.String()); err != nil {

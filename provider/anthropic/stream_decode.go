@@ -199,7 +199,7 @@ func (d *streamDecoder) Response() (*provider.Response, error) {
 	for i, b := range d.done {
 		raws[i] = b.Raw
 	}
-	return buildResponse(o, d.done, array(raws))
+	return buildResponse(o, d.done, tool.JoinArray(raws))
 }
 
 // indexOf returns the index of a block, or -1.

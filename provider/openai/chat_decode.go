@@ -312,7 +312,7 @@ func mendChatMessage(o tool.Object, blocks []provider.Block) (mended tool.Object
 	if !changed {
 		return o, false
 	}
-	return with(o, "tool_calls", array(calls)), true
+	return with(o, "tool_calls", tool.JoinArray(calls)), true
 }
 
 // mendChatCall returns the call with an id, a type and readable arguments, or

@@ -14,7 +14,7 @@ import (
 // the request has stream_options of its own.
 func (chat) EncodeRequest(r *provider.Request) ([]byte, error) {
 	o := tool.Object{{Name: "model", Value: quote(r.Model)}}
-	o = append(o, tool.Member{Name: "messages", Value: array(encodeChatMessages(r.Messages))})
+	o = append(o, tool.Member{Name: "messages", Value: tool.JoinArray(encodeChatMessages(r.Messages))})
 	if len(r.Tools) > 0 {
 		tools := make([]json.RawMessage, len(r.Tools))
 		n := 0
@@ -25,7 +25,7 @@ func (chat) EncodeRequest(r *provider.Request) ([]byte, error) {
 			}
 		}
 		if n > 0 {
-			o = append(o, tool.Member{Name: "tools", Value: array(tools[:n])})
+			o = append(o, tool.Member{Name: "tools", Value: tool.JoinArray(tools[:n])})
 		}
 	}
 	rest := r.Fields
@@ -237,7 +237,7 @@ func encodeChatContent(blocks []provider.Block, sep string) json.RawMessage {
 	case len(plain) == len(parts):
 		return quote(strings.Join(plain, sep))
 	}
-	return array(parts)
+	return tool.JoinArray(parts)
 }
 
 // encodeAssistant writes one assistant message of blocks, or nil when nothing
@@ -276,7 +276,7 @@ func encodeAssistant(blocks []provider.Block) tool.Object {
 		o = o.Set(m.Name, m.Value)
 	}
 	if len(calls) > 0 {
-		o = append(o, tool.Member{Name: "tool_calls", Value: array(calls)})
+		o = append(o, tool.Member{Name: "tool_calls", Value: tool.JoinArray(calls)})
 	}
 	return o
 }

@@ -191,7 +191,7 @@ func encodeChoices(r *provider.Response, came tool.Object) (json.RawMessage, err
 		tool.Member{Name: "message", Value: message},
 		tool.Member{Name: "logprobs", Value: json.RawMessage(null)},
 		tool.Member{Name: "finish_reason", Value: quote(finishReason(r.Stop))})
-	return array([]json.RawMessage{one}), nil
+	return tool.JoinArray([]json.RawMessage{one}), nil
 }
 
 // encodeChatOutput writes all messages of a response as one.

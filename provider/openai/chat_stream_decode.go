@@ -67,7 +67,7 @@ func (g *gathered) value() json.RawMessage {
 	case g.other != nil:
 		return g.other
 	case len(g.items) > 0:
-		return array(g.items)
+		return tool.JoinArray(g.items)
 	case g.text.Len() > 0:
 		return quote(g.text.String())
 	}
@@ -456,7 +456,7 @@ func (d *chatDecoder) Response() (*provider.Response, error) {
 		for i, p := range d.calls {
 			calls[i] = p.block.Raw
 		}
-		o = append(o, tool.Member{Name: "tool_calls", Value: array(calls)})
+		o = append(o, tool.Member{Name: "tool_calls", Value: tool.JoinArray(calls)})
 	}
 	c, err := readChatOutput(marshal(o), d.finish)
 	if err != nil {

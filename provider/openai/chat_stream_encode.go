@@ -144,7 +144,7 @@ func (e *chatEncoder) call(raw json.RawMessage) error {
 	}
 	fragment := func(o tool.Object) error {
 		one := marshal(append(tool.Object{{Name: "index", Value: index}}, o...))
-		return e.delta(tool.Object{{Name: "tool_calls", Value: array([]json.RawMessage{one})}}, json.RawMessage(null))
+		return e.delta(tool.Object{{Name: "tool_calls", Value: tool.JoinArray([]json.RawMessage{one})}}, json.RawMessage(null))
 	}
 	args := inner.Get(member)
 	head := without(o, "index").Set(kind, marshal(with(inner, member, json.RawMessage(`""`))))

@@ -79,22 +79,6 @@ func absent(raw json.RawMessage) bool {
 	return len(raw) == 0 || string(raw) == null
 }
 
-// array joins values, each of them valid JSON.
-func array(items []json.RawMessage) json.RawMessage {
-	size := 2
-	for _, item := range items {
-		size += len(item) + 1
-	}
-	out := append(make([]byte, 0, size), '[')
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, item...)
-	}
-	return append(out, ']')
-}
-
 // object joins members; a nil value leaves its member out.
 func object(members ...tool.Member) json.RawMessage {
 	o := make(tool.Object, 0, len(members))

@@ -25,7 +25,7 @@ func (responses) EncodeRequest(r *provider.Request) ([]byte, error) {
 		o = append(o, tool.Member{Name: "previous_response_id", Value: quote(r.Previous)})
 	}
 	if tools := encodeResponsesTools(r.Tools); len(tools) > 0 {
-		o = append(o, tool.Member{Name: "tools", Value: array(tools)})
+		o = append(o, tool.Member{Name: "tools", Value: tool.JoinArray(tools)})
 	}
 	if r.Stream {
 		o = append(o, tool.Member{Name: "stream", Value: json.RawMessage("true")})
@@ -98,7 +98,7 @@ func encodeInput(messages []provider.Message) json.RawMessage {
 			items = append(items, encodeItems(m)...)
 		}
 	}
-	return array(items)
+	return tool.JoinArray(items)
 }
 
 func roleItem(role provider.Role, content json.RawMessage) json.RawMessage {
@@ -171,7 +171,7 @@ func encodeParts(blocks []provider.Block, role provider.Role) json.RawMessage {
 	if len(parts) == 0 {
 		return nil
 	}
-	return array(parts)
+	return tool.JoinArray(parts)
 }
 
 // answerItem writes what a tool answered: a string, or parts where there is a
@@ -217,7 +217,7 @@ func encodeResponsesTools(tools []provider.Tool) []json.RawMessage {
 			}
 		}
 		if len(inner) > 0 {
-			out = append(out, marshal(namespaceOf(t).Set("tools", array(inner))))
+			out = append(out, marshal(namespaceOf(t).Set("tools", tool.JoinArray(inner))))
 		}
 	}
 	return out

@@ -196,7 +196,7 @@ func encodeOutput(output []provider.Message, came json.RawMessage) json.RawMessa
 	if same {
 		return came
 	}
-	return array(items)
+	return tool.JoinArray(items)
 }
 
 // outputItems writes blocks as items of an output, each with an id of its own.
@@ -236,7 +236,7 @@ func messageItem(id, status string, parts []json.RawMessage) json.RawMessage {
 		tool.Member{Name: "type", Value: quote("message")},
 		tool.Member{Name: "status", Value: quote(status)},
 		tool.Member{Name: "role", Value: quote("assistant")},
-		tool.Member{Name: "content", Value: array(parts)})
+		tool.Member{Name: "content", Value: tool.JoinArray(parts)})
 }
 
 func textPart(s string) json.RawMessage {
@@ -260,7 +260,7 @@ func reasoningItem(id, s string) json.RawMessage {
 	return object(
 		tool.Member{Name: "id", Value: quote(id)},
 		tool.Member{Name: "type", Value: quote("reasoning")},
-		tool.Member{Name: "summary", Value: array(summary)})
+		tool.Member{Name: "summary", Value: tool.JoinArray(summary)})
 }
 
 // encodeResponsesUsage writes the usage: as it came while it says the same.

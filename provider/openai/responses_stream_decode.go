@@ -281,7 +281,7 @@ func (p *itemParts) build() json.RawMessage {
 		}
 	case "message":
 		if p.text.Len() > 0 {
-			o = o.Set("content", array([]json.RawMessage{textPart(p.text.String())}))
+			o = o.Set("content", tool.JoinArray([]json.RawMessage{textPart(p.text.String())}))
 		}
 	}
 	if o.Index("status") >= 0 {

@@ -339,7 +339,7 @@ func (e *responsesEncoder) whole(r *provider.Response) (kind string, o tool.Obje
 			details = json.RawMessage(null)
 		}
 	}
-	o = o.Set("status", quote(status)).Set("incomplete_details", details).Set("output", array(e.items)).
+	o = o.Set("status", quote(status)).Set("incomplete_details", details).Set("output", tool.JoinArray(e.items)).
 		Set("usage", encodeResponsesUsage(r.Usage, came.Get("usage")))
 	kind = "response.completed"
 	if status == "incomplete" {
@@ -373,7 +373,7 @@ func (e *responsesEncoder) Fail(err *provider.Error) error {
 	if message == "" {
 		message = err.Error()
 	}
-	o := without(e.shell).Set("status", quote("failed")).Set("output", array(e.items)).
+	o := without(e.shell).Set("status", quote("failed")).Set("output", tool.JoinArray(e.items)).
 		Set("error", object(tool.Member{Name: "code", Value: quote(code)}, tool.Member{Name: "message", Value: quote(message)}))
 	return e.end("response.failed", o)
 }
