@@ -207,7 +207,7 @@ func (s *Session) choose(c SessionConfig) {
 func (s *Session) Front() *Front { return s.front }
 
 // Visible lists the tools to send to the model: the front, and after it the
-// client's, in the client's order.
+// client's, in the client's order. The result must not be changed.
 func (s *Session) Visible() []surface.Visible {
 	out := slices.Clip(s.front.Visible)
 	for _, t := range s.shown {

@@ -152,6 +152,7 @@ func TestModel(t *testing.T) {
 		{name: "a bare id", ref: "own", want: "other/own"},
 		{name: "an id of two", ref: "twice", status: http.StatusBadRequest},
 		{name: "unknown", ref: "gpt-1", status: http.StatusNotFound},
+		{name: "not of its provider, though another takes any id", ref: "main/gpt-1", status: http.StatusNotFound},
 		{name: "unknown of a provider", ref: "main/gpt-1", status: http.StatusNotFound},
 	}
 	for _, tt := range tests {
@@ -170,8 +171,50 @@ func TestModel(t *testing.T) {
 	}
 	_, err := r.runtime.Start(t.Context(), agent.Request{Request: provider.Request{Model: "bare/broken", Messages: []provider.Message{user("hi")}}})
 	var refused *provider.Error
-	if !errors.As(err, &refused) || refused.Status != http.StatusBadGateway || strings.Contains(err.Error(), "NOWHERE") {
-		t.Errorf("a provider without its variable: %v", err)
+	if !errors.As(err, &refused) || refused.Status != http.StatusBadGateway || strings.Contains(refused.Message, "NOWHERE") {
+		t.Errorf("a client is told of a provider without its variable: %v", refused)
+	}
+	if !strings.Contains(err.Error(), "NOWHERE") {
+		t.Errorf("the operator is told %v", err)
+	}
+}
+
+// Providers without a list of models take any id, but none that begins with
+// another provider's name.
+func TestModelOfARouter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "toolsearch.json5")
+	text := `{models: {providers: {
+		listed: {baseUrl: "http://127.0.0.1:1/v1", api: "openai-completions", models: [{id: "own"}, {id: "vendor/both"}]},
+		router: {baseUrl: "http://127.0.0.1:1/v1", api: "openai-completions"},
+	}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := toolsearch.New(t.Context(), toolsearch.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	r, err := agent.New(agent.Options{Config: cfg, Tools: set, Rules: func(agent.Kind) (agent.Rules, error) { return agent.Rules{}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ref, want := range map[string]string{
+		"router/x": "router/x", "x": "router/x", "vendor/x": "router/vendor/x", "vendor/both": "listed/vendor/both", "own": "listed/own",
+		"listed/x": "", // and not router/listed/x
+	} {
+		m, err := r.Model(ref, "")
+		got := ""
+		if err == nil {
+			got = m.Ref()
+		}
+		if got != want {
+			t.Errorf("%s is %q (%v), want %q", ref, got, err, want)
+		}
 	}
 }
 

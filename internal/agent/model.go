@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/toolsearch/toolsearch/internal/config"
@@ -22,6 +21,19 @@ type Model struct {
 
 // Ref is how a client names it.
 func (m Model) Ref() string { return m.Provider.Name + "/" + m.ID }
+
+// ConfigError says which variable a provider lacks: to the operator, and not to
+// clients, who are told the Refusal.
+type ConfigError struct {
+	Refusal *provider.Error
+	Err     error
+}
+
+// Error is for the operator.
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what a client is told.
+func (e *ConfigError) Unwrap() error { return e.Refusal }
 
 // Format returns the wire format of an API, nil for one that is not spoken.
 func Format(a provider.API) provider.Format {
@@ -75,35 +87,43 @@ func (r *Runtime) Model(ref, agent string) (Model, error) {
 			break
 		}
 	}
-	if name, id, ok := strings.Cut(ref, "/"); ok {
-		for i := range cfg.Models.Providers {
-			if p := &cfg.Models.Providers[i]; p.Name == name {
-				if m, ok := modelOf(p, id); ok {
-					return m, nil
-				}
+	return r.find(ref)
+}
+
+// find finds a model by provider and id, or by its id alone.
+func (r *Runtime) find(ref string) (Model, error) {
+	var prefix *config.Provider // the provider that ref begins with
+	var listed, open []Model    // of providers with a list of models, and without
+	name, id, slash := strings.Cut(ref, "/")
+	for i := range r.opt.Config.Models.Providers {
+		p := &r.opt.Config.Models.Providers[i]
+		if slash && p.Name == name {
+			if m, ok := modelOf(p, id); ok {
+				return m, nil
 			}
+			prefix = p
+		}
+		if m, ok := modelOf(p, ref); ok && len(p.Models) > 0 {
+			listed = append(listed, m)
+		} else if ok {
+			open = append(open, m)
 		}
 	}
-	var fits []Model
-	for i := range cfg.Models.Providers {
-		if m, ok := modelOf(&cfg.Models.Providers[i], ref); ok {
-			fits = append(fits, m)
-		}
-	}
-	// A provider that lists no models takes any id, but one that is listed wins.
-	if listed := slices.DeleteFunc(slices.Clone(fits), func(m Model) bool { return len(m.Provider.Models) == 0 }); len(listed) > 0 {
-		fits = listed
+	fits := listed
+	// A provider without a list takes any id, but not what names another one.
+	if len(fits) == 0 && prefix == nil {
+		fits = open
 	}
 	shown := tool.Clean(ref, 200)
-	switch len(fits) {
-	case 1:
+	switch {
+	case len(fits) == 1:
 		return fits[0], nil
-	case 0:
-		e := refuse(http.StatusNotFound, "model", fmt.Sprintf("no model is called %q; there is %s", shown, r.someModels()))
-		e.Code = "model_not_found"
-		return Model{}, e
+	case len(listed) > 1:
+		return Model{}, refuse(http.StatusBadRequest, "model", fmt.Sprintf("several providers have a model %q; name it as %s or %s", shown, listed[0].Ref(), listed[1].Ref()))
 	}
-	return Model{}, refuse(http.StatusBadRequest, "model", fmt.Sprintf("several providers have a model %q; name it as %s or %s", shown, fits[0].Ref(), fits[1].Ref()))
+	e := refuse(http.StatusNotFound, "model", fmt.Sprintf("no model is called %q; there is %s", shown, r.someModels()))
+	e.Code = "model_not_found"
+	return Model{}, e
 }
 
 // someModels lists the first models, for an error.
@@ -117,8 +137,13 @@ func (r *Runtime) someModels() string {
 		}
 		names = append(names, m.Ref())
 	}
+	for _, p := range r.opt.Config.Models.Providers {
+		if len(p.Models) == 0 && len(names) < most {
+			names = append(names, p.Name+"/ with any id")
+		}
+	}
 	if len(names) == 0 {
-		return "none in the list of any of models.providers"
+		return "none: models.providers is empty"
 	}
 	return strings.Join(names, ", ")
 }
@@ -151,10 +176,9 @@ func (r *Runtime) client(m Model) (provider.Model, error) {
 	// Variables are resolved now, and not when the configuration was read.
 	resolved, err := m.Provider.Resolve(r.opt.Lookup)
 	if err != nil {
-		r.opt.Logger.Error("a model API cannot be asked", "error", err)
 		e := refuse(http.StatusBadGateway, "model", fmt.Sprintf("the provider %q is not configured completely; the server's log says what is missing", m.Provider.Name))
 		e.Type = "api_error"
-		return nil, e
+		return nil, &ConfigError{Refusal: e, Err: err}
 	}
 	headers := http.Header{}
 	for _, h := range resolved.Headers {

@@ -200,7 +200,8 @@ func withoutSearch(tools []provider.Tool) []provider.Tool {
 type uncontrolled struct{ *toolsearch.Session }
 
 func (u uncontrolled) Visible() []surface.Visible {
-	return slices.DeleteFunc(u.Session.Visible(), func(v surface.Visible) bool { return v.Tool == nil })
+	// A copy: what the session shows is the front of every turn of its conversation.
+	return slices.DeleteFunc(slices.Clone(u.Session.Visible()), func(v surface.Visible) bool { return v.Tool == nil })
 }
 
 // defined returns tools of the request, as visible ones.

@@ -172,6 +172,24 @@ func TestNativeCaller(t *testing.T) {
 	}
 }
 
+// A search that a request brings leaves nothing behind for the conversation's
+// other turns.
+func TestNativeSearchThenNone(t *testing.T) {
+	r := newRig(t, rigOptions{api: provider.Responses, script: mock.Agent(), tools: []*tool.Tool{core("forecast", "Forecast")}})
+	said := []provider.Message{user("the same words")}
+	search := hosted(provider.Responses, "tool_search", `{"type":"tool_search"}`)
+	for n, tools := range [][]provider.Tool{nil, {search}, nil} {
+		r.ask(t, agent.Request{Request: provider.Request{API: provider.Responses, Messages: said, Tools: tools}})
+		want := []string{surface.ToolSearch, surface.ToolDescribe, surface.ToolCall}
+		if tools != nil {
+			want = []string{"tool_search"}
+		}
+		if names := r.names(t, n+1); !slices.Equal(names, want) {
+			t.Errorf("request %d has %q, want %q", n+1, names, want)
+		}
+	}
+}
+
 // additional_tools bring tools in the middle of a conversation.
 func TestAdditionalTools(t *testing.T) {
 	r := newRig(t, rigOptions{mode: surface.Off, api: provider.Responses, script: mock.Agent()})

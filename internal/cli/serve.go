@@ -82,7 +82,7 @@ func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	backend := newServedAgent(runtime, set, app.agent)
+	backend := newServedAgent(runtime, set, app.agent, app.logger())
 	mcp, err := app.newServedMCP(set)
 	if err != nil {
 		return err

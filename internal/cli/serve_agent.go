@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,10 +24,11 @@ type servedAgent struct {
 	set     *toolset
 	agent   string // of callers whose key names none
 	models  []modelapi.Model
+	logger  *slog.Logger
 }
 
-func newServedAgent(runtime *agent.Runtime, set *toolset, agent string) *servedAgent {
-	s := &servedAgent{runtime: runtime, set: set, agent: agent}
+func newServedAgent(runtime *agent.Runtime, set *toolset, agent string, logger *slog.Logger) *servedAgent {
+	s := &servedAgent{runtime: runtime, set: set, agent: agent, logger: logger}
 	for _, m := range runtime.Models() {
 		s.models = append(s.models, modelapi.Model{ID: m.Ref(), Name: m.Name, Provider: m.Provider.Name})
 	}
@@ -71,6 +74,10 @@ func (s *servedAgent) Start(ctx context.Context, r modelapi.RunRequest) (modelap
 		Request: req, Caller: r.Caller.Name, Agent: s.agentOf(r.Caller), Sender: r.Caller.Sender, Native: r.Caller.Native, Session: sessionOf(r.Caller, r.Session),
 	})
 	if err != nil {
+		var incomplete *agent.ConfigError
+		if errors.As(err, &incomplete) {
+			s.logger.Error("a model API cannot be asked", "error", incomplete.Err)
+		}
 		return nil, err
 	}
 	return run, nil

@@ -143,7 +143,7 @@ func agentToolsSection() section[toolsBlock] {
 	fields := []field[toolsBlock]{
 		{row{Key: "toolSearch", Type: "boolean or object", Default: "`false`", Doc: "Hide the tools behind search. See `tools.toolSearch` below."},
 			func(r *reader, s spot, into *toolsBlock) { readSearch(r, s, &into.search) }},
-		flag(row{Key: "core", Doc: "Offer the built-in tools (`read`, `write`, `edit`, `list`, `grep`, `exec`, `web_fetch`, `image`). Absent: off in `toolsearch mcp`, since a gateway's user has their own, and on elsewhere."},
+		flag(row{Key: "core", Doc: "Offer the built-in tools (`read`, `write`, `edit`, `list`, `grep`, `exec`, `web_fetch`, `image`). Absent: off in `toolsearch mcp` and `toolsearch serve`, since their users have their own, and on for `agent` and the verbs that run a tool."},
 			func(t *toolsBlock, v bool) { t.core = &v }),
 	}
 	fields = append(fields, ruleFields(func(t *toolsBlock) *Rules { return &t.policy.Rules })...)
