@@ -30,7 +30,6 @@ import (
 )
 
 const (
-	maxScopes  = 64               // kinds of run whose plan is kept
 	maxClients = 256              // model APIs whose client is kept
 	patience   = 10 * time.Second // for servers of which nothing is known yet
 )
@@ -39,7 +38,8 @@ const (
 type Options struct {
 	Config *config.Config
 	Tools  *toolsearch.Toolset
-	// Rules says what holds for a kind of run. It is asked once for each kind.
+	// Rules says what holds for a kind of run. It is asked about once for each kind,
+	// concurrently. Kinds under the same rules share a plan.
 	Rules  func(Kind) (Rules, error)
 	Lookup func(string) (string, bool) // variables, for the keys of model APIs
 	Limits turn.Limits                 // zero fields are the defaults
@@ -49,48 +49,6 @@ type Options struct {
 	// Began, when not nil, is told of each run that begins, and its answer of
 	// its end; the run goes on with the context it returns.
 	Began func(ctx context.Context, o call.Origin, v *surface.View) (context.Context, func(error))
-}
-
-// Rules are what holds for a kind of run.
-type Rules struct {
-	toolsearch.ScopeOptions
-	// Likely shows tools that the message is probably about, in mode Directory.
-	Likely bool
-}
-
-// ruled is a scope, and what else holds in it.
-type ruled struct {
-	*toolsearch.Scope
-	likely bool
-}
-
-// sharedScope is a scope that is made once, however many runs wait for it.
-type sharedScope struct {
-	made chan struct{} // closed when the rest is written
-	ruled
-	err error
-}
-
-// end closes a scope that has given way to others. One that is being made is
-// closed by who makes it.
-func (s *sharedScope) end() {
-	select {
-	case <-s.made:
-		if s.Scope != nil {
-			s.Close()
-		}
-	default:
-	}
-}
-
-// Kind is what decides which rules hold for a run.
-type Kind struct {
-	Agent, Sender string
-	Provider      string
-	Model         string // as its API calls it
-	ContextTokens int    // 0 when not known
-	// Native says that the model's API, or the caller, searches tools itself.
-	Native bool
 }
 
 // Request is one request to an agent.
@@ -128,8 +86,10 @@ type Runtime struct {
 	opt   Options
 	known sync.Once // the servers' tools, or that they take too long
 
+	rules  *shared[Kind, Rules]
+	scopes *shared[scopeKey, *toolsearch.Scope]
+
 	mu      sync.Mutex
-	scopes  *simplelru.LRU[Kind, *sharedScope]
 	clients *simplelru.LRU[clientKey, provider.Model]
 }
 
@@ -153,8 +113,10 @@ func New(o Options) (*Runtime, error) {
 	}
 	o.Limits = limits
 	r := &Runtime{opt: o}
-	r.scopes, err = simplelru.NewLRU(maxScopes, func(_ Kind, s *sharedScope) { s.end() })
-	if err != nil {
+	if r.rules, err = newShared[Kind, Rules](maxKinds, nil); err != nil {
+		return nil, fmt.Errorf("make an agent: %w", err)
+	}
+	if r.scopes, err = newShared[scopeKey](maxScopes, (*toolsearch.Scope).Close); err != nil {
 		return nil, fmt.Errorf("make an agent: %w", err)
 	}
 	if r.clients, err = simplelru.NewLRU[clientKey, provider.Model](maxClients, nil); err != nil {
@@ -254,65 +216,6 @@ func (r *Runtime) session(scope ruled, req *Request) (*toolsearch.Session, error
 		return nil, refuse(http.StatusBadRequest, "tools", taken.Error())
 	}
 	return s, err
-}
-
-// Scope is the tools under the rules of an agent and a sender, for calls without
-// a model.
-func (r *Runtime) Scope(ctx context.Context, agent, sender string) (*toolsearch.Scope, error) {
-	s, err := r.scope(ctx, Kind{Agent: agent, Sender: sender})
-	return s.Scope, err
-}
-
-// scope returns the tools under the rules of a kind of run. To plan them may take
-// a while: meanwhile runs of other kinds go on.
-func (r *Runtime) scope(ctx context.Context, k Kind) (ruled, error) {
-	r.mu.Lock()
-	s, known := r.scopes.Get(k)
-	if !known {
-		s = &sharedScope{made: make(chan struct{}), err: errors.New("plan the tools of a run: it was given up")}
-		r.scopes.Add(k, s)
-	}
-	r.mu.Unlock()
-	if !known {
-		r.makeScope(ctx, k, s)
-	}
-	select {
-	case <-s.made:
-		return s.ruled, s.err
-	case <-ctx.Done():
-		return ruled{}, ctx.Err()
-	}
-}
-
-// makeScope makes what others may wait for. One that fails is not kept.
-func (r *Runtime) makeScope(ctx context.Context, k Kind, s *sharedScope) {
-	defer func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		close(s.made)
-		if kept, ok := r.scopes.Peek(k); !ok || kept != s {
-			s.end() // so many kinds came meanwhile
-		} else if s.err != nil {
-			r.scopes.Remove(k)
-		}
-	}()
-	rules, err := r.opt.Rules(k)
-	if err != nil {
-		s.err = fmt.Errorf("find the rules of a run: %w", err)
-		return
-	}
-	if k.Native {
-		rules.Mode = surface.Off
-	}
-	scope, err := r.opt.Tools.Scope(context.WithoutCancel(ctx), rules.ScopeOptions)
-	if err != nil {
-		s.err = fmt.Errorf("plan the tools of a run: %w", err)
-		return
-	}
-	for _, w := range scope.Warnings() {
-		r.opt.Logger.Warn(w)
-	}
-	s.ruled, s.err = ruled{scope, rules.Likely}, nil
 }
 
 // withListing puts the listing of directory mode behind what the caller's
