@@ -319,6 +319,21 @@ func TestServerSettings(t *testing.T) {
 	}
 }
 
+// A command that downloads its server first gets longer, unless the file says.
+func TestStartTimeoutOfDownloads(t *testing.T) {
+	c := load(t, `{mcp: {servers: {
+		a: {command: "npx"}, b: {command: "/usr/bin/uvx"}, c: {command: "C:\\node\\NPX.CMD"}, d: {command: "bunx"},
+		e: {command: "npx", startTimeoutMs: 500}, f: {command: "npx", connectionTimeoutMs: 600}, g: {command: "node"},
+		h: {command: "my-npx"}, i: {url: "https://example.com/npx"},
+	}}}`)
+	want := []time.Duration{120_000, 120_000, 120_000, 120_000, 500, 600, 30_000, 30_000, 30_000}
+	for i, s := range c.MCP.Servers {
+		if s.StartTimeout != want[i]*time.Millisecond {
+			t.Errorf("%s may take %v to start, want %v", s.Name, s.StartTimeout, want[i]*time.Millisecond)
+		}
+	}
+}
+
 func TestDuplicatesElsewhere(t *testing.T) {
 	load(t, `{channels: {a: 1, a: 2}}`) // not ours to judge
 }

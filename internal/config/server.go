@@ -53,6 +53,17 @@ type NamedText struct {
 	Text
 }
 
+// Downloads reports whether the command is one that downloads the server when it
+// is not there yet, so that a first start takes long.
+func (s *Server) Downloads() bool {
+	name := strings.ToLower(s.Command.Raw[strings.LastIndexAny(s.Command.Raw, `/\`)+1:])
+	switch strings.TrimSuffix(strings.TrimSuffix(name, ".cmd"), ".exe") {
+	case "npx", "uvx", "bunx":
+		return true
+	}
+	return false
+}
+
 // serverBlock is a server as written, with what is checked across fields.
 type serverBlock struct {
 	Server
@@ -63,6 +74,8 @@ type serverBlock struct {
 
 const (
 	defaultStart = 30000
+	// defaultFetch is defaultStart of a command that downloads the server first.
+	defaultFetch = 120000
 	defaultCall  = 60000
 	minTimeout   = 100
 	maxTimeout   = 3600000
@@ -107,7 +120,7 @@ func serverSection() section[serverBlock] {
 			{row{Key: "headers", Type: "object of strings", Doc: "HTTP headers sent with every request."},
 				func(r *reader, s spot, b *serverBlock) { b.Headers = r.references(s, badHeaderName) }},
 			flag(row{Key: "enabled", Default: "`true`", Doc: "`false` keeps the entry but does not use the server."}, func(b *serverBlock, v bool) { b.Enabled = v }),
-			timeout("startTimeoutMs", "start", "How long the server may take to start and list its tools, in milliseconds.", defaultStart, start),
+			timeout("startTimeoutMs", "start", "How long the server may take to start and list its tools, in milliseconds. Default 120000 where `command` is `npx`, `uvx` or `bunx`, which download it first.", defaultStart, start),
 			timeout("callTimeoutMs", "call", "How long one call may take, in milliseconds.", defaultCall, call),
 			flag(row{Key: "trustSchemas", Default: "`false`", Doc: "Read the schemas of this server's tools for search and signatures, as those of installed plugins."}, func(b *serverBlock, v bool) { b.TrustSchemas = v }),
 			part(row{Key: "toolFilter", Doc: "`include`: only these tools of the server; `exclude`: never these. Names or `*` globs."}, filterSection(), func(b *serverBlock) *Server { return &b.Server }),
@@ -241,10 +254,16 @@ func readServers(r *reader, s spot, into *MCP) {
 	r.each(s, func(name string, s spot, pos Pos) {
 		b := serverBlock{aliased: map[string]bool{}}
 		b.Name, b.Pos, b.Enabled = name, pos, true
-		b.StartTimeout, b.CallTimeout = defaultStart*time.Millisecond, defaultCall*time.Millisecond
+		b.CallTimeout = defaultCall * time.Millisecond
 		sec := serverSection()
 		before := len(r.errs)
 		sec.read(r, s, &b)
+		if b.StartTimeout == 0 { // nothing was given: what is given is at least minTimeout
+			b.StartTimeout = defaultStart * time.Millisecond
+			if b.Downloads() {
+				b.StartTimeout = defaultFetch * time.Millisecond
+			}
+		}
 		if s.node.Kind == json5.Object {
 			r.reach(s, &b, len(r.errs) > before)
 		}

@@ -72,19 +72,6 @@ func newRedactor(cfg *Server) redactor {
 // text hides secrets, cleans and cuts.
 func (r redactor) text(s string) string { return oneLine(r.replace.Replace(s), maxDetail) }
 
-// stderrOf quotes the end of a server's stderr, "" when there is none.
-func (s *server) stderrOf(t *tail) string {
-	last := strings.TrimSpace(t.String())
-	if last == "" {
-		return ""
-	}
-	last = s.redact.replace.Replace(last)
-	if over := len(last) - maxDetail; over > 0 {
-		last = "…" + strings.ToValidUTF8(last[over:], "")
-	}
-	return "; its stderr ends with: " + oneLine(last, maxDetail+8)
-}
-
 // unavailable is the refusal for a server that cannot take a call now.
 func (s *server) unavailable(why, next string) *tool.Error {
 	return &tool.Error{

@@ -106,7 +106,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 	if sess != nil && sess.gone() {
 		return &tool.Error{
 			Code:   tool.CodeFailed,
-			Reason: fmt.Sprintf("MCP server %q went away during the call of %q: %s%s", name, i.shown, sess.endText(), maybe),
+			Reason: fmt.Sprintf("MCP server %q went away during the call of %q: %s%s", name, i.shown, sess.end().text, maybe),
 			Next:   "Check whether the call took effect before you repeat it.",
 			Err:    err,
 		}

@@ -37,6 +37,8 @@ type Status struct {
 	ServerName    string    `json:"serverName,omitempty"`
 	ServerVersion string    `json:"serverVersion,omitempty"`
 	LastError     string    `json:"lastError,omitempty"` // why it is down, or what is wrong with its list
+	Failure       Failure   `json:"failure,omitempty"`   // the kind of LastError, of a server that is Failed
+	Stderr        string    `json:"-"`                   // of one that is Failed: what its process printed last, at most 4 KiB
 	Since         time.Time `json:"since"`               // when State began
 }
 

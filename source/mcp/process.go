@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -64,6 +65,9 @@ func startProcess(cfg *Server) (*process, error) {
 	}
 	if err != nil {
 		p.closePipes()
+		if _, missing := os.Stat(cmp.Or(cfg.Dir, ".")); missing != nil { // what exec says of it reads as if the program were missing
+			return nil, fmt.Errorf("run %q in its folder: %w", cfg.Command, missing)
+		}
 		return nil, fmt.Errorf("run %q: %w", cfg.Command, err)
 	}
 	go func() {

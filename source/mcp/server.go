@@ -55,6 +55,7 @@ func newServer(m *Manager, cfg Server) *server {
 		close(s.shown)
 	} else if cfg.Unusable != "" {
 		s.status.State, s.status.LastError, s.settled = Failed, oneLine(cfg.Unusable, 5*maxLabel), true
+		s.status.Failure = FailureConfig
 		close(s.shown)
 	}
 	return s
@@ -149,7 +150,7 @@ func (s *server) start(ctx context.Context) (*session, error) {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("its tools did not come within %s: %w", s.cfg.StartTimeout, err)
 		} else if sess.gone() {
-			err = fmt.Errorf("%w: %s", err, sess.endText())
+			err = fmt.Errorf("%w: %w", err, sess.end())
 		}
 		sess.close()
 		return nil, err
@@ -172,6 +173,7 @@ func (s *server) ready(sess *session, list *listing) {
 		s.setTools(set)
 		s.sess, s.settled = sess, true
 		s.status.State, s.status.Stale, s.status.LastError = Ready, false, notice
+		s.status.Failure, s.status.Stderr = "", ""
 		s.status.Protocol = tool.Clean(info.ProtocolVersion, maxLabel)
 		if info.ServerInfo != nil {
 			s.status.ServerName = oneLine(info.ServerInfo.Name, maxLabel)
@@ -199,7 +201,7 @@ func (s *server) serve(ctx context.Context, sess *session) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-sess.ended:
-			return errors.New(sess.endText())
+			return sess.end()
 		case <-sess.changed:
 		}
 		if !sleep(ctx, s.m.opt.Debounce, sess.ended) {
@@ -279,7 +281,11 @@ func (s *server) awaitRetry(ctx context.Context, cause error, wasReady bool) boo
 		s.update(func() { s.status.LastError, s.status.Stale = text, len(s.tools) > 0 })
 		return true
 	}
+	var told *startError
 	s.update(func() {
+		if s.status.Failure, s.status.Stderr = failureOf(cause), ""; errors.As(cause, &told) {
+			s.status.Stderr = told.stderr
+		}
 		s.settled = true
 		s.status.State, s.status.LastError, s.status.Stale = Failed, text, len(s.tools) > 0
 		s.retryAt = time.Now().Add(pause)

@@ -81,7 +81,7 @@ func (s *server) connect(ctx context.Context, legacy bool) (*session, error) {
 	sess.cs = cs
 	go func() {
 		defer close(sess.ended)
-		_ = cs.Wait() // the reason is asked for in endText
+		_ = cs.Wait() // the reason is asked for in end
 	}()
 	return sess, nil
 }
@@ -159,7 +159,7 @@ func (sess *session) close() {
 // connectError says why no session came about.
 func (sess *session) connectError(ctx context.Context, err error, x *exchange) error {
 	if c := sess.stdio; c != nil {
-		return &startError{text: c.story(ctx, err, sess.srv), cause: err}
+		return c.story(ctx, err, sess.srv)
 	}
 	if rpc := x.refusal(); rpc != nil {
 		return &startError{text: "it refused the handshake: " + sess.srv.redact.text(rpc.Message), cause: err}
@@ -175,33 +175,37 @@ func (sess *session) connectError(ctx context.Context, err error, x *exchange) e
 		return &startError{text: text, cause: err}
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return &startError{text: "it did not answer within " + sess.srv.cfg.StartTimeout.String(), cause: err}
+		return &startError{text: "it did not answer within " + sess.srv.cfg.StartTimeout.String(), slow: true, cause: err}
 	}
 	return &startError{text: sess.srv.redact.text(withoutURL(err).Error()), cause: err}
 }
 
-// startError says why a server could not be started, in words for Status.
+// startError says why a server could not be started, or why its connection
+// ended, in words for Status.
 type startError struct {
-	text  string
-	cause error
+	text   string
+	stderr string // the end of what its process printed there
+	slow   bool   // it took longer than it may
+	cause  error
 }
 
 func (e *startError) Error() string { return e.text }
 func (e *startError) Unwrap() error { return e.cause }
 
 // story tells what happened to a child process that did not work out.
-func (c *stdioConn) story(ctx context.Context, err error, s *server) string {
+func (c *stdioConn) story(ctx context.Context, err error, s *server) *startError {
 	// The end of the process and the end of its output race; a moment's wait
 	// tells which came first.
 	timer := time.NewTimer(drainPatience)
 	defer timer.Stop()
 	var text string
+	var slow bool
 	failure := c.failure()
 	switch {
 	case refusedBy(err):
 		text = "it refused the handshake: " + s.redact.text(err.Error())
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		text = "it did not answer within " + s.cfg.StartTimeout.String()
+		text, slow = "it did not answer within "+s.cfg.StartTimeout.String(), true
 	case ctx.Err() != nil:
 		text = "the start was cancelled"
 	case c.broken():
@@ -221,18 +225,22 @@ func (c *stdioConn) story(ctx context.Context, err error, s *server) string {
 	if failure != "" {
 		text += "; " + failure
 	}
-	return text + s.stderrOf(c.proc.tail)
+	all, line := s.lastWords(c.proc.tail)
+	if line != "" {
+		text += "; on stderr: " + line
+	}
+	return &startError{text: text, stderr: all, slow: slow, cause: err}
 }
 
-// endText says why a session that was ready is no more.
-func (sess *session) endText() string {
+// end says why a session that was ready is no more.
+func (sess *session) end() *startError {
 	if c := sess.stdio; c != nil {
 		return c.story(context.Background(), errors.New("the connection was closed"), sess.srv)
 	}
 	if err := sess.cs.Wait(); err != nil {
-		return "the connection was lost: " + sess.srv.redact.text(withoutURL(err).Error())
+		return &startError{text: "the connection was lost: " + sess.srv.redact.text(withoutURL(err).Error()), cause: err}
 	}
-	return "the connection was closed"
+	return &startError{text: "the connection was closed"}
 }
 
 // call runs one tool. The deadline is in ctx.
