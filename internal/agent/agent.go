@@ -83,8 +83,9 @@ func (r *Run) Close() {
 
 // Runtime starts runs. It is safe for concurrent use.
 type Runtime struct {
-	opt   Options
-	known sync.Once // the servers' tools, or that they take too long
+	opt    Options
+	asking sync.Once
+	known  chan struct{} // closed when the servers' tools are known, or take too long
 
 	rules  *shared[Kind, Rules]
 	scopes *shared[scopeKey, *toolsearch.Scope]
@@ -112,7 +113,7 @@ func New(o Options) (*Runtime, error) {
 		return nil, fmt.Errorf("make an agent: %w", err)
 	}
 	o.Limits = limits
-	r := &Runtime{opt: o}
+	r := &Runtime{opt: o, known: make(chan struct{})}
 	if r.rules, err = newShared[Kind, Rules](maxKinds, nil); err != nil {
 		return nil, fmt.Errorf("make an agent: %w", err)
 	}
@@ -161,9 +162,6 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 		Origin: call.Origin{Session: req.Session, Run: newID(), Agent: req.Agent, Caller: req.Caller},
 		Tools:  session, Model: model,
 	}
-	if err := session.Begin(ctx, run.Origin); err != nil {
-		return nil, fmt.Errorf("record the run: %w", err)
-	}
 	o := turn.Options{
 		Model: upstream, Request: req.Request, Tools: session, Origin: run.Origin, Limits: r.opt.Limits, Observe: req.Observe,
 	}
@@ -177,18 +175,30 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 			o.Added = append(o.Added, offered(t))
 		}
 	}
-	if r.opt.Began != nil {
-		var ended func(error)
-		ctx, ended = r.opt.Began(ctx, run.Origin, session.View())
-		run.ended = func(err error) { run.once.Do(func() { ended(err) }) }
-	}
-	if run.Run, err = turn.Start(ctx, o); err != nil {
-		if run.ended != nil {
-			run.ended(err)
-		}
-		return nil, refuse(http.StatusBadRequest, "tools", err.Error())
+	if err := r.begin(ctx, run, o); err != nil {
+		return nil, err
 	}
 	return run, nil
+}
+
+// begin begins the loop. What is refused is no run: it is recorded after that,
+// and before the model is asked.
+func (r *Runtime) begin(ctx context.Context, run *Run, o turn.Options) error {
+	fail := func(err error) error { return err }
+	if r.opt.Began != nil {
+		began, ended := r.opt.Began(ctx, run.Origin, run.Tools.View())
+		ctx, run.ended = began, func(err error) { run.once.Do(func() { ended(err) }) }
+		fail = func(err error) error { run.ended(err); return err }
+	}
+	var err error
+	if run.Run, err = turn.Start(ctx, o); err != nil {
+		return fail(refuse(http.StatusBadRequest, "tools", err.Error()))
+	}
+	if err := run.Tools.Begin(ctx, run.Origin); err != nil {
+		run.Run.Close()
+		return fail(fmt.Errorf("record the run: %w", err))
+	}
+	return nil
 }
 
 // session puts the tools of the request beside the catalog's.

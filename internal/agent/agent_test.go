@@ -20,6 +20,7 @@ import (
 	"github.com/toolsearch/toolsearch/provider/mock"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
+	"github.com/toolsearch/toolsearch/transcript"
 	"github.com/toolsearch/toolsearch/turn"
 )
 
@@ -30,12 +31,13 @@ type rig struct {
 }
 
 type rigOptions struct {
-	mode   surface.Mode
-	api    provider.API
-	native bool
-	script mock.Script
-	likely bool
-	tools  []*tool.Tool
+	mode       surface.Mode
+	api        provider.API
+	native     bool
+	script     mock.Script
+	likely     bool
+	tools      []*tool.Tool
+	transcript *transcript.Transcript
 }
 
 func newRig(t *testing.T, o rigOptions) *rig {
@@ -72,7 +74,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := toolsearch.New(t.Context(), toolsearch.Options{Tools: o.tools, Mode: surface.Tools})
+	set, err := toolsearch.New(t.Context(), toolsearch.Options{Tools: o.tools, Mode: surface.Tools, Transcript: o.transcript})
 	if err != nil {
 		t.Fatal(err)
 	}

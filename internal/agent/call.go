@@ -36,11 +36,19 @@ func (r *Runtime) CallTool(ctx context.Context, c ToolCall) (*tool.Tool, *tool.R
 	return t, res, err
 }
 
-// await waits a moment for servers of which nothing is known yet, once.
+// await waits a moment for servers of which nothing is known yet. There is one
+// such moment for all: who leaves early does not end it for others.
 func (r *Runtime) await(ctx context.Context) {
-	r.known.Do(func() {
-		wait, stop := context.WithTimeout(ctx, patience)
-		defer stop()
-		r.opt.Tools.WaitKnown(wait)
+	r.asking.Do(func() {
+		shared, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		go func() {
+			defer stop()
+			defer close(r.known)
+			r.opt.Tools.WaitKnown(shared)
+		}()
 	})
+	select {
+	case <-r.known:
+	case <-ctx.Done():
+	}
 }
