@@ -248,8 +248,8 @@ func (s *nativeSearch) search(ctx context.Context, session *toolsearch.Session, 
 	var args struct {
 		Query string `json:"query"`
 	}
-	if err := json.Unmarshal(c.Args, &args); err != nil {
-		return turn.LocalAnswer{}, &tool.Error{Code: tool.CodeInvalidInput, Reason: s.name + ": query must be a string", Next: `Pass {"query": "…"}.`, Err: err}
+	if err := json.Unmarshal(c.Args, &args); err != nil || strings.TrimSpace(args.Query) == "" {
+		return turn.LocalAnswer{}, &tool.Error{Code: tool.CodeInvalidInput, Reason: s.name + ": query must be a string that is not empty", Next: `Pass {"query": "…"}.`, Err: err}
 	}
 	view := session.View()
 	if view == nil || view.Catalog == nil {

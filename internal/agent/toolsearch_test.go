@@ -172,6 +172,23 @@ func TestNativeCaller(t *testing.T) {
 	}
 }
 
+// The mock can try a search of its API without a real model.
+func TestNativeSearchByTheMock(t *testing.T) {
+	for _, search := range []provider.Tool{
+		hosted(provider.Messages, "tool_search_tool_bm25_20251119", `{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}`),
+		hosted(provider.Messages, "tool_search_tool_regex_20251119", `{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"}`),
+		hosted(provider.Responses, "tool_search", `{"type":"tool_search"}`),
+	} {
+		r := newRig(t, rigOptions{script: mock.Agent(), tools: []*tool.Tool{core("forecast", "Forecast")}})
+		pick := function("pick_file", "Pick a file from the user's disk", true)
+		pick.Native = provider.Native{API: search.API, Raw: json.RawMessage(`{"type":"function","name":"pick_file","parameters":{"type":"object"},"defer_loading":true}`)}
+		_, step := r.ask(t, agent.Request{Request: provider.Request{API: search.API, Messages: []provider.Message{user("I need a file. target=pick_file")}, Tools: []provider.Tool{search, pick}}})
+		if len(step.Calls) != 1 || step.Calls[0].Name != "pick_file" {
+			t.Errorf("%s: the calls are %+v, and the answer %q", search.Hosted, step.Calls, step.Response.Text())
+		}
+	}
+}
+
 // A search that a request brings leaves nothing behind for the conversation's
 // other turns.
 func TestNativeSearchThenNone(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,9 @@ const (
 	toolSearch     = "tool_search"
 	toolCall       = "tool_call"
 	toolSearchCode = "tool_search_code"
+	// The model APIs' own, as ordinary tools.
+	searchBM25  = "tool_search_tool_bm25"
+	searchRegex = "tool_search_tool_regex"
 )
 
 // Agent is a script that acts as a model does. The last message of the user
@@ -29,8 +33,9 @@ const (
 // where they are not given. If the target is among the tools of the request,
 // the agent calls it. Else it writes a body for tool_search_code that searches
 // and calls, or it asks tool_search for two things at once and passes the id
-// that was found to tool_call. Then it answers with what the tool said. To a
-// message without a task it answers with the message.
+// that was found to tool_call. A search of a model API's own makes the target
+// visible. Then it answers with what the tool said. To a message without a task
+// it answers with the message. A target is a name or an id.
 //
 // It keeps nothing: all that it does follows from the messages of the request.
 func Agent() Script {
@@ -63,7 +68,7 @@ func readTask(message string) (t Task, ok bool) {
 			t.Args = args
 		}
 	}
-	t.Queries = [2]string{strings.ReplaceAll(t.Target, "_", " "), strings.TrimSpace(before)}
+	t.Queries = [2]string{strings.NewReplacer("_", " ", ":", " ").Replace(t.Target), strings.TrimSpace(before)}
 	for i := range t.Queries {
 		var text string
 		if _, text, found = strings.Cut(after, "query="); found {
@@ -132,6 +137,11 @@ func act(r *provider.Request) Step {
 		return Text("You said: " + tool.Clean(s.said, maxSaid))
 	case !s.answered:
 		return begin(r, s.task)
+	case s.called == searchBM25 || s.called == searchRegex || s.called == toolSearch && !batches(r):
+		if name, ok := visible(r, s.task); ok {
+			return Call(name, string(s.task.Args))
+		}
+		return Text(fmt.Sprintf("I found no tool named %s: %s", s.task.Target, tool.Clean(s.answer, maxSaid)))
 	case s.called == toolSearch:
 		id := findID(s.answer, s.task.Target)
 		if id == "" {
@@ -147,14 +157,23 @@ func act(r *provider.Request) Step {
 
 // begin is the first step of a task.
 func begin(r *provider.Request, t Task) Step {
+	if name, ok := visible(r, t); ok {
+		return Call(name, string(t.Args))
+	}
 	offered := map[string]bool{}
 	for _, o := range r.Tools {
-		if o.Name == t.Target || strings.HasSuffix(o.Name, "__"+t.Target) {
-			return Call(o.Name, string(t.Args))
-		}
 		offered[o.Name] = true
 	}
+	type one struct {
+		Query string `json:"query"`
+	}
 	switch {
+	case offered[searchBM25]:
+		return callWith(searchBM25, one{t.Queries[0]})
+	case offered[searchRegex]:
+		return callWith(searchRegex, one{regexp.QuoteMeta(t.name())})
+	case offered[toolSearch] && !batches(r):
+		return callWith(toolSearch, one{t.Queries[0]})
 	case offered[toolSearchCode]:
 		return callWith(toolSearchCode, struct {
 			Code string `json:"code"`
@@ -171,15 +190,38 @@ func begin(r *provider.Request, t Task) Step {
 	return Text("I have no tool named " + t.Target + ", and none to search for it.")
 }
 
+// visible finds the target among the tools of the request.
+func visible(r *provider.Request, t Task) (name string, ok bool) {
+	for _, o := range r.Tools {
+		if o.Name == t.name() || strings.HasSuffix(o.Name, "__"+t.name()) {
+			return o.Name, true
+		}
+	}
+	return "", false
+}
+
+// name is the target's, also where the task gives an id.
+func (t Task) name() string { return t.Target[strings.LastIndexByte(t.Target, ':')+1:] }
+
+// batches reports whether tool_search is ours, which takes several queries.
+func batches(r *provider.Request) bool {
+	for _, o := range r.Tools {
+		if o.Name == toolSearch {
+			return bytes.Contains(o.Parameters, []byte(`"queries"`)) || !bytes.Contains(o.Parameters, []byte(`"query"`))
+		}
+	}
+	return true
+}
+
 // body is a program for tool_search_code.
 func (t Task) body() string {
 	return fmt.Sprintf(`const groups = await Promise.all([
-  openclaw.tools.search(%s, {limit: 5}),
-  openclaw.tools.search(%s, {limit: 5}),
+  openclaw.tools.search(%[1]s, {limit: 5}),
+  openclaw.tools.search(%[2]s, {limit: 5}),
 ]);
-const hit = groups.flat().find((h) => h.name === %s);
+const hit = groups.flat().find((h) => h.name === %[3]s || h.id === %[3]s);
 if (!hit) return {error: "no such tool was found", groups};
-const {tool, result} = await openclaw.tools.call(hit.id, %s);
+const {tool, result} = await openclaw.tools.call(hit.id, %[4]s);
 return {tool: tool.id, result: result.details ?? result.content};
 `, quote(t.Queries[0]), quote(t.Queries[1]), quote(t.Target), t.Args)
 }
@@ -219,7 +261,7 @@ func findID(answer, name string) string {
 		}
 	}
 	for _, h := range hits {
-		if h.Name == name {
+		if h.Name == name || h.ID == name {
 			return h.ID
 		}
 	}
