@@ -43,6 +43,7 @@ func (s *Surface) runCode(ctx context.Context, c *catalog.Catalog, r Request) (*
 	if json.Unmarshal(args.Get("code"), &body) != nil {
 		return nil, inputError("tool_search_code: code must be a string", next)
 	}
+	searches := s.counts.searches.Load()
 	answer, content, err := s.RunCode(ctx, c, body, r)
 	if err != nil {
 		return nil, err
@@ -51,10 +52,11 @@ func (s *Surface) runCode(ctx context.Context, c *catalog.Catalog, r Request) (*
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Result{
-		Content: append([]tool.Content{tool.Text(string(raw))}, content...),
-		Details: raw, IsError: !answer.OK,
-	}, nil
+	blocks := []tool.Content{tool.Text(string(raw))}
+	if s.counts.searches.Load() > searches {
+		blocks = s.notes(c, raw, false) // who searched is told who is missing
+	}
+	return &tool.Result{Content: append(blocks, content...), Details: raw, IsError: !answer.OK}, nil
 }
 
 // RunCode runs a body against a catalog. The answer also tells how a failed run
