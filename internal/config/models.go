@@ -94,7 +94,7 @@ func modelsSection() section[Models] {
 		intro: "The models behind `toolsearch serve` and `toolsearch agent`. An `openclaw.json` that names its default model under `agents.defaults.model`, or aliases under `agents.defaults.models`, is read as well.",
 		fields: []field[Models]{
 			{row{Key: "providers", Type: "object", Doc: "Model APIs by name. A name has no `/`."}, readProviders},
-			{row{Key: "default", Type: "string", Doc: "The model of a request that names none, as `provider/model` or by an alias."},
+			{row{Key: "default", Type: "string", Doc: "The model of `toolsearch agent` without `--model`, and of requests for the model `default`; as `provider/model` or by an alias."},
 				func(r *reader, s spot, m *Models) { m.Default = r.modelRef(s) }},
 			{row{Key: "aliases", Type: "object of strings", Doc: "Other names: `aliases: {fast: \"openai/gpt-5-mini\"}`."},
 				func(r *reader, s spot, m *Models) {
