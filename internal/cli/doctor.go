@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolsearch/toolsearch/code"
 	"github.com/toolsearch/toolsearch/internal/config"
-	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 // check is one thing that doctor looked at.
@@ -20,8 +20,9 @@ type check struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	Hint   string `json:"hint,omitempty"`
+	Stderr string `json:"stderr,omitempty"` // what a server's process printed last
 
-	server bool // it is about a source: nothing of the setup need be wrong
+	server bool // it is about a source or a model API: nothing of the setup need be wrong
 }
 
 func newDoctor(app *app) *cobra.Command {
@@ -30,10 +31,11 @@ func newDoctor(app *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong with the setup, and say what to do",
 		Long: `Doctor looks at the configuration, the caches, the store with the transcript,
-the MCP servers, code mode's isolation and what a model would see.
+the keys of model APIs and of callers, the MCP servers, code mode's isolation
+and what a model would see.
 
-The exit code is 0 when all is well, 4 when nothing is wrong but a server that
-is not available, and else 1.`,
+The exit code is 0 when all is well, 4 when nothing is wrong but a server or a
+model API that cannot be used, and else 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := diagnose(cmd.Context(), app)
@@ -73,10 +75,12 @@ func verdict(checks []check) error {
 func diagnose(ctx context.Context, app *app) []check {
 	b := readBuildInfo()
 	checks := []check{{Name: "program", OK: true, Detail: fmt.Sprintf("toolsearch %s, %s, %s", b.Version, b.Go, b.Platform)}}
-	checks = append(checks, checkConfig(ctx, app), checkCache(), checkStore(ctx, app))
-	if !checks[1].OK {
+	cfg, found := checkConfig(ctx, app)
+	checks = append(checks, found, checkCache(), checkStore(ctx, app))
+	if cfg == nil {
 		return checks // nothing else can be opened
 	}
+	checks = append(append(checks, checkModels(cfg.Models)...), checkServe(cfg.Serve)...)
 	set, err := app.open(ctx, openOptions{core: true})
 	if err != nil {
 		return append(checks, check{Name: "tools", Detail: err.Error(), Hint: "mend the configuration as the message says"})
@@ -86,7 +90,8 @@ func diagnose(ctx context.Context, app *app) []check {
 		return append(checks, check{Name: "servers", Detail: err.Error()})
 	}
 	for _, st := range set.Status() {
-		checks = append(checks, checkServer(st))
+		server, _ := set.cfg.Server(st.Name) // each comes from there
+		checks = append(checks, checkServer(st, server))
 	}
 	checks = append(checks, checkCodeMode(ctx, app, set)...)
 	return append(checks, checkPlan(set))
@@ -114,11 +119,13 @@ func checkCodeMode(ctx context.Context, app *app, set *toolset) []check {
 	return checks
 }
 
-func checkConfig(ctx context.Context, app *app) check {
+// checkConfig also returns the configuration, nil when it cannot be used.
+func checkConfig(ctx context.Context, app *app) (*config.Config, check) {
 	c := check{Name: "configuration"}
 	at, err := config.Find(config.FindOptions{Explicit: app.configPath})
+	var cfg *config.Config
 	if err == nil {
-		_, err = config.Load(ctx, at.LoadPath())
+		cfg, err = config.Load(ctx, at.LoadPath())
 	}
 	switch {
 	case err != nil:
@@ -129,7 +136,7 @@ func checkConfig(ctx context.Context, app *app) check {
 	default:
 		c.OK, c.Detail = true, at.Path
 	}
-	return c
+	return cfg, c
 }
 
 // checkCache tries what a start does: it keeps the last known tools there.
@@ -181,19 +188,6 @@ func checkStore(ctx context.Context, app *app) check {
 	return c
 }
 
-func checkServer(st mcp.Status) check {
-	c := check{Name: "server " + st.Name, server: true, OK: st.State == mcp.Ready || st.State == mcp.Disabled}
-	switch st.State {
-	case mcp.Ready:
-		c.Detail = fmt.Sprintf("%d tools, protocol %s, up since %s", st.Tools, st.Protocol, st.Since.Format(time.TimeOnly))
-	case mcp.Disabled:
-		c.Detail = "disabled in the configuration"
-	default:
-		c.Detail, c.Hint = fmt.Sprintf("%s: %s", st.State, st.LastError), "run its command by hand, and check its path and variables"
-	}
-	return c
-}
-
 func checkPlan(set *toolset) check {
 	rep, err := makePlanReport(set)
 	if err != nil {
@@ -215,9 +209,26 @@ func printChecks(s *streams, checks []check) {
 		if !c.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(s.out, "%s  %s: %s\n", s.bold(mark), oneLine(c.Name, 100), oneLine(c.Detail, 1000))
+		fmt.Fprintf(s.out, "%s  %s:", s.bold(mark), oneLine(c.Name, 100))
+		if before, several, _ := strings.Cut(c.Detail, "\n"); several == "" {
+			fmt.Fprintf(s.out, " %s\n", oneLine(before, 1000))
+		} else {
+			fmt.Fprintln(s.out)
+			printIndented(s, "      ", c.Detail)
+		}
+		printIndented(s, "      stderr: ", c.Stderr)
 		if c.Hint != "" {
 			fmt.Fprintf(s.out, "      hint: %s\n", oneLine(c.Hint, 300))
 		}
+	}
+}
+
+// printIndented prints each line of text behind indent, and nothing for "".
+func printIndented(s *streams, indent, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(s.out, "%s%s\n", indent, tool.Clean(line, 1000))
 	}
 }
