@@ -117,7 +117,7 @@ func (x *exchange) run(ctx context.Context) (Run, *turn.Step, error) {
 		key := x.key(x.req.Messages[:before], idsOfAnswers(in.Answers))
 		if kept := x.server.held.take(key); kept != nil {
 			run := kept.run
-			step, err := run.Next(ctx, in, emit)
+			step, err := next(ctx, run, in, emit)
 			var wrong *turn.AnswerError
 			switch {
 			case errors.As(err, &wrong):
@@ -136,7 +136,7 @@ func (x *exchange) run(ctx context.Context) (Run, *turn.Step, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	step, err := run.Next(ctx, turn.Input{}, emit)
+	step, err := next(ctx, run, turn.Input{}, emit)
 	if err != nil {
 		run.Close()
 		return nil, nil, err
@@ -144,8 +144,25 @@ func (x *exchange) run(ctx context.Context) (Run, *turn.Step, error) {
 	return run, step, nil
 }
 
+// next goes on with a run. One that panics is closed: nobody else knows of it.
+func next(ctx context.Context, run Run, in turn.Input, emit func(provider.Event) error) (*turn.Step, error) {
+	returned := false
+	defer func() {
+		if !returned {
+			run.Close()
+		}
+	}()
+	step, err := run.Next(ctx, in, emit)
+	returned = true
+	return step, err
+}
+
 // answer sends what the run has come to, and holds it if it waits for answers.
+// A run that nobody can answer, since the caller did not hear of its calls, is
+// let go, also when what writes the answer panics.
 func (x *exchange) answer(run Run, step *turn.Step) {
+	letGo := run.Close
+	defer func() { letGo() }()
 	resp := *step.Response
 	resp.ID = x.id
 	if x.req.Model != "" {
@@ -154,17 +171,18 @@ func (x *exchange) answer(run Run, step *turn.Step) {
 	if step.Limit != nil {
 		x.server.logger.Warn("a run was ended by a limit", "limit", step.Limit.Limit, "caller", x.caller.Name)
 	}
-	var key heldKey
-	waits := len(step.Calls) > 0
-	if waits {
-		// Before the caller hears of the calls: it may answer at once.
-		key = x.key(x.req.Messages, idsOfCalls(step.Calls))
-		x.server.held.put(&heldRun{key: key, caller: x.caller.Name, bytes: x.size, run: run})
-	} else {
+	if len(step.Calls) == 0 {
 		run.Close()
+		letGo = func() {}
+		_ = x.send(&resp) // the answer was the last of it, whether it arrives or not
+		return
 	}
-	if err := x.send(&resp); err != nil && waits {
-		x.server.held.drop(key, run)
+	// Before the caller hears of the calls: it may answer at once.
+	key := x.key(x.req.Messages, idsOfCalls(step.Calls))
+	letGo = func() { x.server.held.drop(key, run) }
+	x.server.held.put(&heldRun{key: key, caller: x.caller.Name, bytes: x.size, run: run})
+	if x.send(&resp) == nil {
+		letGo = func() {}
 	}
 }
 

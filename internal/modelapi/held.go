@@ -44,11 +44,17 @@ func newHeld(most int, d time.Duration) *held {
 // put keeps a run. Another one of the same key gives way: the caller has asked
 // the same again, and has one answer.
 func (h *held) put(r *heldRun) {
+	if !h.keep(r) {
+		r.run.Close() // here: close may have ceased to wait for others
+	}
+}
+
+// keep reports whether there was room at all.
+func (h *held) keep(r *heldRun) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || r.bytes > maxHeldBytes {
-		h.end(r.run)
-		return
+		return false
 	}
 	if e, ok := h.byKey[r.key]; ok {
 		h.end(h.remove(e))
@@ -60,6 +66,7 @@ func (h *held) put(r *heldRun) {
 	h.byKey[r.key] = e
 	h.bytes += r.bytes
 	r.timer = time.AfterFunc(h.time, func() { h.expire(e) })
+	return true
 }
 
 // victim is the oldest run of the caller that takes up most of what is bounded,
