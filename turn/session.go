@@ -93,13 +93,16 @@ func (s *sessions) view(plan *Plan, key string, build func() (*surface.View, err
 	}
 	shared, known := s.views.Get(key)
 	if !known {
-		shared = &sharedView{}
+		shared = &sharedView{err: errUnbuilt}
 		s.views.Add(key, shared)
 	}
 	s.Unlock()
 	shared.once.Do(func() { shared.view, shared.err = build() })
 	return shared.view, shared.err
 }
+
+// errUnbuilt is what the sessions after one hear whose building panicked.
+var errUnbuilt = errors.New("plan a session: its tools could not be put together; the log says why")
 
 // CollisionError tells that client tools bear names that are taken.
 type CollisionError struct{ Names []string }
