@@ -88,12 +88,11 @@ func (p *past) put(key pastKey, request, answer []provider.Message, bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	for e := p.oldest.Front(); e != nil; e = p.oldest.Front() {
-		r := e.Value.(*pastResponse)
-		if p.oldest.Len() < maxPast && p.bytes+bytes <= maxPastBytes && now.Before(r.until) {
-			break
-		}
+	for e := p.oldest.Front(); e != nil && !now.Before(e.Value.(*pastResponse).until); e = p.oldest.Front() {
 		p.remove(e)
+	}
+	for p.oldest.Len() >= maxPast || p.bytes+bytes > maxPastBytes {
+		p.remove(p.victim())
 	}
 	r := &pastResponse{key: key, messages: slices.Concat(request, answer), items: itemsOf(answer), bytes: bytes, until: now.Add(pastTime)}
 	e := p.oldest.PushBack(r)
@@ -102,6 +101,24 @@ func (p *past) put(key pastKey, request, answer []provider.Message, bytes int) {
 		p.byItem[pastKey{key.caller, i.id}] = e
 	}
 	p.bytes += bytes
+}
+
+// victim is the oldest response of the caller that takes up most of what is
+// bounded, so that nobody pushes out the responses of others. There is one
+// response at least.
+func (p *past) victim() *list.Element {
+	share := map[string]int{} // of both bounds, in parts that can be added
+	most := 0
+	for e := p.oldest.Front(); e != nil; e = e.Next() {
+		r := e.Value.(*pastResponse)
+		share[r.key.caller] += maxPastBytes/maxPast + r.bytes
+		most = max(most, share[r.key.caller])
+	}
+	e := p.oldest.Front()
+	for share[e.Value.(*pastResponse).key.caller] < most {
+		e = e.Next()
+	}
+	return e
 }
 
 // get returns a conversation and its size. It stays: a caller may go on from

@@ -90,3 +90,30 @@ func TestThreadIsRefused(t *testing.T) {
 		t.Errorf("without a thread: %d %s", resp.StatusCode, got)
 	}
 }
+
+// Whoever asks much pushes out its own past responses, and not those of others.
+func TestPastResponsesOfOthersStay(t *testing.T) {
+	w := start(t, mock.Script{Choose: func(*mock.Exchange) mock.Step { return mock.Text("ok") }}, nil)
+	bob := []string{"Authorization", "Bearer " + bobKey}
+	idOf := func(answer string) string {
+		var a struct{ ID string }
+		decode(t, answer, &a)
+		return a.ID
+	}
+	_, first := w.do(t, "POST", "/v1/responses", `{"model":"m","input":"one"}`, bob...)
+	var floods []string
+	for range 1024 { // as many as are kept of all
+		_, got := w.do(t, "POST", "/v1/responses", `{"model":"m","input":"more"}`)
+		floods = append(floods, idOf(got))
+	}
+	goOn := func(id string, header ...string) int {
+		resp, _ := w.do(t, "POST", "/v1/responses", `{"model":"m","input":"more","store":false,"previous_response_id":"`+id+`"}`, header...)
+		return resp.StatusCode
+	}
+	if status := goOn(idOf(first), bob...); status != 200 {
+		t.Errorf("bob's response is gone: %d", status)
+	}
+	if oldest, last := goOn(floods[0]), goOn(floods[1023]); oldest != 400 || last != 200 {
+		t.Errorf("alice's oldest and last: %d and %d, want 400 and 200", oldest, last)
+	}
+}
