@@ -35,6 +35,7 @@ type Server struct {
 	gate    *gate
 	held    *held
 	past    *past
+	listens *shares // streams of MCP
 	handler http.Handler
 	logger  *slog.Logger
 }
@@ -50,7 +51,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, keys: keys, gate: newGate(opt.MaxRequests), logger: opt.Logger,
-		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(),
+		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening),
 		paths: map[string]provider.Format{},
 	}
 	for _, f := range opt.Formats {
@@ -171,10 +172,19 @@ func (s *Server) mcp() http.Handler {
 			counted(w, r)
 			return
 		}
-		if caller, ok := s.admit(w, r); ok && !s.gate.closed() {
-			serve(w, r, caller)
-		} else if ok {
+		caller, ok := s.admit(w, r)
+		switch {
+		case !ok: // it was answered
+		case s.gate.closed():
 			s.refuse(w, r, refusal(http.StatusServiceUnavailable, "the server is shutting down"))
+		case !s.listens.take(caller.Name):
+			s.refuse(w, r, &provider.Error{
+				Status: http.StatusTooManyRequests, RetryAfter: time.Second,
+				Message: fmt.Sprintf("a caller listens to %d streams at most; end some", maxListening),
+			})
+		default:
+			defer s.listens.give(caller.Name)
+			serve(w, r, caller)
 		}
 	})
 }
