@@ -10,11 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Bounds of the sessions of clients of the older era.
-const (
-	sessionIdle = 30 * time.Minute // after which one is forgotten
-	maxSessions = 1000             // of one MCP
-)
+// sessionIdle is after which time a session of a client of the older era is
+// forgotten.
+const sessionIdle = 30 * time.Minute
 
 // HTTPOptions make a handler of MCP over streamable HTTP.
 type HTTPOptions struct {
@@ -46,30 +44,19 @@ func NewHTTP(o HTTPOptions) http.Handler {
 	stateless := mcp.NewStreamableHTTPHandler(pick, &mcp.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: o.MaxBody, Logger: o.Logger, PropagateRequestCancellation: true, DisableLocalhostProtection: o.Guarded,
 	})
+	opening := &opener{next: stateful, pick: pick, user: o.User, open: sessions{users: map[string]*userSessions{}}}
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inSession := r.Header.Get("Mcp-Session-Id") != ""
 		switch {
 		case modern(r.Header.Get("MCP-Protocol-Version")) && !inSession:
 			stateless.ServeHTTP(w, r)
-		case !inSession && crowded(pick(r)):
-			w.Header().Set("Retry-After", "60")
-			http.Error(w, "too many sessions; end some, or speak a protocol version without them", http.StatusServiceUnavailable)
-		default:
+		case inSession || r.Method != http.MethodPost: // begins none
 			stateful.ServeHTTP(w, r)
+		default:
+			opening.ServeHTTP(w, r)
 		}
 	})
 	return identified(serve, o.User)
-}
-
-func crowded(s *mcp.Server) bool {
-	if s == nil {
-		return false
-	}
-	n := 0
-	for range s.Sessions() {
-		n++
-	}
-	return n >= maxSessions
 }
 
 // identified tells the SDK who asks, which it takes only from its own check of
