@@ -55,8 +55,7 @@ type Options struct {
 type Request struct {
 	provider.Request        // Model is as a client names it, "" for the default one
 	Caller           string // the authenticated identity, "" for the local user
-	Agent, Sender    string
-	Native           bool // the caller searches tools itself: it has none of our controls
+	config.Who
 	// Session names the conversation; "" derives one from how the messages begin,
 	// so that a client that knows no sessions has stable prompts too.
 	Session string
@@ -139,10 +138,10 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 		return nil, err
 	}
 	r.await(ctx)
-	req.Native = req.Native || model.NativeToolSearch
+	req.NativeToolSearch = req.NativeToolSearch || model.NativeToolSearch
 	scope, err := r.scope(ctx, Kind{
-		Agent: req.Agent, Sender: req.Sender, Provider: model.Provider.Name, Model: model.ID,
-		ContextTokens: model.ContextWindow, Native: req.Native,
+		Who: req.Who, Provider: model.Provider.Name, Model: model.ID,
+		ContextTokens: model.ContextWindow,
 	})
 	if err != nil {
 		return nil, err
@@ -218,7 +217,7 @@ func (r *Runtime) session(scope ruled, req *Request) (*toolsearch.Session, error
 	s, err := scope.Session(toolsearch.SessionOptions{
 		Client:   tools,
 		Visible:  func(t *tool.Tool) bool { return req.Params.Choice == provider.ChooseTool(t.Name) },
-		Deferred: func(t *tool.Tool) bool { return deferred[t.Name] && !req.Native },
+		Deferred: func(t *tool.Tool) bool { return deferred[t.Name] && !req.NativeToolSearch },
 		Key:      req.Caller + "\x00" + req.Session,
 	})
 	var taken *turn.CollisionError

@@ -326,16 +326,16 @@ func TestScopesAreMadeBesideEachOther(t *testing.T) {
 	}
 	slow := make(chan error, 1)
 	go func() {
-		_, err := runtime.Scope(t.Context(), "", "slow")
+		_, err := runtime.Scope(t.Context(), config.Who{Sender: "slow"})
 		slow <- err
 	}()
 	<-asked
-	if _, err := runtime.Scope(t.Context(), "", "quick"); err != nil {
+	if _, err := runtime.Scope(t.Context(), config.Who{Sender: "quick"}); err != nil {
 		t.Error(err)
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := runtime.Scope(gone, "", "slow"); !errors.Is(err, context.Canceled) {
+	if _, err := runtime.Scope(gone, config.Who{Sender: "slow"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a run that was cancelled: %v", err)
 	}
 	broken := errors.New("no rules")
@@ -344,7 +344,7 @@ func TestScopesAreMadeBesideEachOther(t *testing.T) {
 		t.Errorf("rules that cannot be made: %v", err)
 	}
 	go func() { release <- nil }()
-	if _, err := runtime.Scope(t.Context(), "", "slow"); err != nil {
+	if _, err := runtime.Scope(t.Context(), config.Who{Sender: "slow"}); err != nil {
 		t.Errorf("the next run: %v", err)
 	}
 }

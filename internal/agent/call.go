@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 
 	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
 // ToolCall is one call of one tool, without a model.
 type ToolCall struct {
-	Caller, Agent, Sender string
-	Session               string // may be ""
-	Ref                   string // id or unique name
-	Args                  json.RawMessage
+	Caller string
+	config.Who
+	Session string // may be ""
+	Ref     string // id or unique name
+	Args    json.RawMessage
 }
 
 // CallTool runs one tool under the rules of the caller's agent. The error is a
@@ -21,7 +23,7 @@ type ToolCall struct {
 // allowed is answered in the words of one that does not exist.
 func (r *Runtime) CallTool(ctx context.Context, c ToolCall) (*tool.Tool, *tool.Result, error) {
 	r.await(ctx)
-	scope, err := r.scope(ctx, Kind{Agent: c.Agent, Sender: c.Sender})
+	scope, err := r.Scope(ctx, c.Who)
 	if err != nil {
 		return nil, nil, err
 	}

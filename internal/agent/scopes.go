@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolsearch/toolsearch"
 	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/surface"
 )
 
@@ -37,12 +38,10 @@ type ruled struct {
 
 // Kind is what decides which rules hold for a run.
 type Kind struct {
-	Agent, Sender string
+	config.Who    // NativeToolSearch also when the model's API searches
 	Provider      string
 	Model         string // as its API calls it
 	ContextTokens int    // 0 when not known
-	// Native says that the model's API, or the caller, searches tools itself.
-	Native bool
 }
 
 // scopeKey stands for the rules of a scope. Many kinds of run have the same: a
@@ -67,10 +66,9 @@ func keyOf(o toolsearch.ScopeOptions) scopeKey {
 	return k
 }
 
-// Scope is the tools under the rules of an agent and a sender, for calls without
-// a model.
-func (r *Runtime) Scope(ctx context.Context, agent, sender string) (*toolsearch.Scope, error) {
-	s, err := r.scope(ctx, Kind{Agent: agent, Sender: sender})
+// Scope is the tools under the rules for whoever asks, for calls without a model.
+func (r *Runtime) Scope(ctx context.Context, who config.Who) (*toolsearch.Scope, error) {
+	s, err := r.scope(ctx, Kind{Who: who})
 	return s.Scope, err
 }
 
@@ -100,12 +98,12 @@ func (r *Runtime) rulesFor(ctx context.Context, k Kind) (Rules, error) {
 		if err != nil {
 			return Rules{}, fmt.Errorf("find the rules of a run: %w", err)
 		}
-		if k.Native {
+		if k.NativeToolSearch {
 			rules.Mode = surface.Off
 		}
 		return rules, nil
 	}
-	if len(k.Agent)+len(k.Sender)+len(k.Provider)+len(k.Model) > maxKindBytes {
+	if len(k.Agent)+len(k.Sender)+len(k.Group)+len(k.Provider)+len(k.Model) > maxKindBytes {
 		return find()
 	}
 	return r.rules.get(ctx, k, find)

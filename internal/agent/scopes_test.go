@@ -34,7 +34,7 @@ func TestKindsUnderTheSameRulesShareAPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	scope := func(agent, sender string) *toolsearch.Scope {
-		s, err := runtime.Scope(t.Context(), agent, sender)
+		s, err := runtime.Scope(t.Context(), config.Who{Agent: agent, Sender: sender})
 		if err != nil {
 			t.Fatal(err)
 		}

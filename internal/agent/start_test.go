@@ -106,12 +106,12 @@ func TestWaitingForServers(t *testing.T) {
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	_, _, _ = runtime.CallTool(gone, agent.ToolCall{Sender: "gone", Ref: "forecast"}) // it may be answered or not
+	_, _, _ = runtime.CallTool(gone, agent.ToolCall{Who: config.Who{Sender: "gone"}, Ref: "forecast"}) // it may be answered or not
 	if released.Load() {
 		t.Error("a caller that had left was kept waiting")
 	}
 	patient := waiting{t.Context(), free}
-	if _, _, err := runtime.CallTool(patient, agent.ToolCall{Sender: "patient", Ref: "forecast", Args: json.RawMessage(`{}`)}); err != nil {
+	if _, _, err := runtime.CallTool(patient, agent.ToolCall{Who: config.Who{Sender: "patient"}, Ref: "forecast", Args: json.RawMessage(`{}`)}); err != nil {
 		t.Error(err)
 	}
 }

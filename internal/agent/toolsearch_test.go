@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolsearch/toolsearch/internal/agent"
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/provider/mock"
 	"github.com/toolsearch/toolsearch/surface"
@@ -166,7 +167,7 @@ func TestNativeModel(t *testing.T) {
 // A caller that searches tools itself gets them all, and none of our controls.
 func TestNativeCaller(t *testing.T) {
 	r := newRig(t, rigOptions{script: mock.Agent(), tools: []*tool.Tool{core("forecast", "Forecast")}})
-	r.ask(t, agent.Request{Native: true, Request: provider.Request{Messages: []provider.Message{user("hi")}, Tools: []provider.Tool{function("pick_file", "Pick a file", true)}}})
+	r.ask(t, agent.Request{Who: config.Who{NativeToolSearch: true}, Request: provider.Request{Messages: []provider.Message{user("hi")}, Tools: []provider.Tool{function("pick_file", "Pick a file", true)}}})
 	if names := r.names(t, 1); !slices.Equal(names, []string{"forecast", "pick_file"}) {
 		t.Errorf("the request has %q", names)
 	}

@@ -30,6 +30,7 @@ const maxMessage = 1 << 20
 func newAgent(app *app) *cobra.Command {
 	var opt struct {
 		model, session string
+		allow, deny    []string
 		json           bool
 	}
 	c := &cobra.Command{
@@ -54,7 +55,7 @@ conversation goes on where the last message of that session ended.`,
 				return err
 			}
 			defer set.close()
-			runtime, err := app.newRuntime(set)
+			runtime, err := app.newRuntime(set, config.Rules{Allow: patterns(opt.allow), Deny: patterns(opt.deny)})
 			if err != nil {
 				return err
 			}
@@ -65,6 +66,8 @@ conversation goes on where the last message of that session ended.`,
 	c.Flags().StringVar(&opt.model, "model", "", `the model, as "provider/model" or by an alias; default: models.default`)
 	c.Flags().StringVar(&opt.session, "session", "", "go on with this conversation, or begin it")
 	c.Flags().StringVar(&app.agent, "agent", "", "use the settings of this agent of the configuration")
+	c.Flags().StringSliceVar(&opt.allow, "allow", nil, "of the tools that the configuration allows, only these: names, ids, groups or globs")
+	c.Flags().StringSliceVar(&opt.deny, "deny", nil, "not these")
 	c.Flags().BoolVar(&opt.json, "json", false, "print the answer and what it took as JSON")
 	return c
 }
@@ -91,20 +94,31 @@ func readMessage(stdin io.Reader, arg string) (string, error) {
 	return string(raw), nil
 }
 
+// patterns are rules of the command line.
+func patterns(list []string) []config.Rule {
+	out := make([]config.Rule, len(list))
+	for i, p := range list {
+		out[i] = config.Rule{Pattern: p, Pos: config.Pos{File: "the command line"}}
+	}
+	return out
+}
+
 // newRuntime makes what starts the runs of agents.
-func (a *app) newRuntime(set *toolset) (*agent.Runtime, error) {
+func (a *app) newRuntime(set *toolset, run config.Rules) (*agent.Runtime, error) {
 	return agent.New(agent.Options{
 		Config: set.cfg, Tools: set.Toolset, Lookup: os.LookupEnv, Logger: a.logger(),
 		Limits: set.cfg.Serve.Limits,
-		Rules:  rulesOf(set.cfg),
+		Rules:  rulesOf(set.cfg, run),
 		Began:  set.watching.startRun,
 	})
 }
 
 // rulesOf says what the configuration has for each kind of run.
-func rulesOf(cfg *config.Config) func(agent.Kind) (agent.Rules, error) {
+func rulesOf(cfg *config.Config, run config.Rules) func(agent.Kind) (agent.Rules, error) {
 	return func(k agent.Kind) (agent.Rules, error) {
-		pol, _, err := newPolicy(cfg, config.Scope{Agent: k.Agent, Provider: k.Provider, Model: k.Model, Sender: k.Sender})
+		pol, _, err := newPolicy(cfg, config.Scope{
+			Agent: k.Agent, Provider: k.Provider, Model: k.Model, Sender: k.Sender, Group: k.Group, Sandbox: k.Sandbox, Subagent: k.Subagent, Run: run,
+		})
 		if err != nil {
 			return agent.Rules{}, err
 		}
@@ -154,7 +168,7 @@ func (c *chat) say(ctx context.Context, message string) error {
 	messages = append(messages, provider.Message{Role: provider.User, Blocks: []provider.Block{{Kind: provider.Text, Text: message}}})
 	run, err := c.runtime.Start(ctx, agent.Request{
 		Request: provider.Request{Model: c.model, Messages: messages, Stream: !c.json},
-		Agent:   c.app.agent, Session: c.session, Observe: c.observe,
+		Who:     config.Who{Agent: c.app.agent}, Session: c.session, Observe: c.observe,
 	})
 	if err != nil {
 		return err

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -78,7 +80,7 @@ func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 	if listen == "" {
 		listen = cfg.Listen
 	}
-	runtime, err := app.newRuntime(set)
+	runtime, err := app.newRuntime(set, config.Rules{})
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,8 @@ func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 }
 
 func (a *app) printListening(addr net.Addr, backend *servedAgent, keys int, asJSON bool) error {
-	at := listening{URL: "http://" + addr.String(), MCP: "http://" + addr.String() + "/mcp", Models: []string{}, Keys: keys}
+	host, everywhere := reachable(addr)
+	at := listening{URL: "http://" + host, MCP: "http://" + host + "/mcp", Models: []string{}, Keys: keys}
 	for _, m := range backend.Models() {
 		at.Models = append(at.Models, m.ID)
 	}
@@ -129,8 +132,26 @@ func (a *app) printListening(addr net.Addr, backend *servedAgent, keys int, asJS
 	if len(at.Models) == 0 {
 		fmt.Fprintln(a.std.err, "warning: no models are listed under models.providers")
 	}
-	_, err := fmt.Fprintf(a.std.out, "listening on %s\n", at.URL)
+	where := at.URL
+	if everywhere {
+		where += ", and on every other address of this machine"
+	}
+	_, err := fmt.Fprintf(a.std.out, "listening on %s\n", where)
 	return err
+}
+
+// reachable is an address that a program of this machine can ask. Nobody can ask
+// 0.0.0.0 or [::], which stand for every address.
+func reachable(addr net.Addr) (hostPort string, everywhere bool) {
+	ap, err := netip.ParseAddrPort(addr.String())
+	if err != nil || !ap.Addr().Unmap().IsUnspecified() {
+		return addr.String(), false
+	}
+	host := "localhost"
+	if ap.Addr().Unmap().Is4() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(ap.Port()))), true
 }
 
 // resolveKeys fills in the variables of the keys. One that cannot be resolved is
@@ -144,7 +165,7 @@ func resolveKeys(configured []config.ServeKey) ([]modelapi.Key, error) {
 			errs = append(errs, err)
 			continue
 		}
-		keys = append(keys, modelapi.Key{Name: k.Name, Sum: sum, Agent: k.Agent, Sender: k.Sender, Native: k.NativeToolSearch})
+		keys = append(keys, modelapi.Key{Name: k.Name, Sum: sum, Who: k.Who})
 	}
 	return keys, errors.Join(errs...)
 }

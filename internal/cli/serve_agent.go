@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/toolsearch/toolsearch/internal/agent"
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/modelapi"
 	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/internal/store"
@@ -71,7 +72,7 @@ func (s *servedAgent) Start(ctx context.Context, r modelapi.RunRequest) (modelap
 		}
 	}
 	run, err := s.runtime.Start(ctx, agent.Request{
-		Request: req, Caller: r.Caller.Name, Agent: s.agentOf(r.Caller), Sender: r.Caller.Sender, Native: r.Caller.Native, Session: sessionOf(r.Caller, r.Session),
+		Request: req, Caller: r.Caller.Name, Who: s.who(r.Caller), Session: sessionOf(r.Caller, r.Session),
 	})
 	if err != nil {
 		var incomplete *agent.ConfigError
@@ -86,16 +87,17 @@ func (s *servedAgent) Start(ctx context.Context, r modelapi.RunRequest) (modelap
 // CallTool runs one tool for a caller.
 func (s *servedAgent) CallTool(ctx context.Context, i modelapi.Invocation) (*tool.Tool, *tool.Result, error) {
 	return s.runtime.CallTool(ctx, agent.ToolCall{
-		Caller: i.Caller.Name, Agent: s.agentOf(i.Caller), Sender: i.Caller.Sender, Session: sessionOf(i.Caller, i.Session),
+		Caller: i.Caller.Name, Who: s.who(i.Caller), Session: sessionOf(i.Caller, i.Session),
 		Ref: i.Ref, Args: i.Args,
 	})
 }
 
-func (s *servedAgent) agentOf(c modelapi.Caller) string {
-	if c.Agent != "" {
-		return c.Agent
+// who is a caller, of the server's agent if its key names none.
+func (s *servedAgent) who(c modelapi.Caller) config.Who {
+	if c.Agent == "" {
+		c.Agent = s.agent
 	}
-	return s.agent
+	return c.Who
 }
 
 // sessionOf keeps the conversations of callers apart: one must not go on in
@@ -143,14 +145,14 @@ func (a *app) newServedMCP(set *toolset) (*servedMCP, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.byKind[agent.Kind{Agent: a.agent}], s.stops = srv, append(s.stops, stop)
+	s.byKind[agent.Kind{Who: config.Who{Agent: a.agent}}], s.stops = srv, append(s.stops, stop)
 	return s, nil
 }
 
 // of returns the server of whoever asks, nil when its rules cannot be made.
 func (s *servedMCP) of(r *http.Request) *server.MCP {
 	caller := modelapi.CallerOf(r.Context())
-	k := agent.Kind{Agent: caller.Agent, Sender: caller.Sender, Native: caller.Native}
+	k := agent.Kind{Who: caller.Who}
 	if k.Agent == "" {
 		k.Agent = s.app.agent
 	}
@@ -168,12 +170,12 @@ func (s *servedMCP) of(r *http.Request) *server.MCP {
 }
 
 func (s *servedMCP) add(k agent.Kind) (*server.MCP, error) {
-	rules, err := rulesOf(s.set.cfg)(k)
+	rules, err := rulesOf(s.set.cfg, config.Rules{})(k)
 	if err != nil {
 		return nil, err
 	}
 	rules.NameLimit = surface.MCPNameLimit
-	if k.Native {
+	if k.NativeToolSearch {
 		rules.Mode = surface.Off
 	}
 	scope, err := s.set.Scope(context.Background(), rules.ScopeOptions) // it ends with the toolset

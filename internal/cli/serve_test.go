@@ -63,7 +63,8 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
 	home := t.TempDir()
 	file := filepath.Join(home, "toolsearch.json5")
 	config := `{
-  tools: {toolSearch: {mode: "tools"}}, mcp: {servers: {` + serverConfig(t, "weather", weather) + `}},
+  tools: {toolSearch: {mode: "tools"}, toolsBySender: {eve: {deny: ["mcp:weather"]}}, toolsByGroup: {lab: {deny: ["mcp:weather"]}},
+    sandbox: {tools: {deny: ["mcp:weather"]}}, subagents: {tools: {deny: ["mcp:weather"]}}}, mcp: {servers: {` + serverConfig(t, "weather", weather) + `}},
   telemetry: {enabled: true},
   agents: {list: [{id: "main"}, {id: "robot", tools: {deny: ["mcp:weather"]}}, {id: "coder", tools: {toolSearch: {mode: "code"}}}]},
   models: {default: "chat/m", aliases: {fast: "messages/m"}, providers: {
@@ -71,7 +72,9 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
     responses: {baseUrl: "` + base + `", api: "openai-responses", models: [{id: "m"}]},
     messages: {baseUrl: "` + base + `", api: "anthropic-messages", models: [{id: "m", maxTokens: 1000}]},
   }},
-  serve: {listen: "127.0.0.1:0", keys: [{name: "ci", key: "${CI_KEY}"}, {name: "robot", key: "${ROBOT_KEY}", agent: "robot"}, {name: "coder", key: "${CODER_KEY}", agent: "coder"}]},
+  serve: {listen: "127.0.0.1:0", keys: [{name: "ci", key: "${CI_KEY}"}, {name: "robot", key: "${ROBOT_KEY}", agent: "robot"}, {name: "coder", key: "${CODER_KEY}", agent: "coder"},
+    {name: "eve", key: "key-of-eve-0123456789", sender: "eve"}, {name: "lab", key: "key-of-lab-0123456789", group: "lab"},
+    {name: "boxed", key: "key-of-boxed-0123456789", sandbox: true}, {name: "child", key: "key-of-child-0123456789", subagent: true}]},
 }`
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -101,7 +104,7 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
 		Models []string
 		Keys   int
 	}
-	if err := json.Unmarshal(line, &at); err != nil || at.Keys != 3 {
+	if err := json.Unmarshal(line, &at); err != nil || at.Keys != 7 {
 		t.Fatalf("it printed %s", line)
 	}
 	s.url, s.models = at.URL, at.Models
@@ -234,6 +237,11 @@ func TestServeEachCallersRules(t *testing.T) {
 	}
 	if status, got := s.post("/tools/invoke", robotKey, invoke); status != 404 || !strings.Contains(got, `"unknown_tool"`) {
 		t.Errorf("robot: %d %s", status, got)
+	}
+	for _, name := range []string{"eve", "lab", "boxed", "child"} {
+		if status, got := s.post("/tools/invoke", "key-of-"+name+"-0123456789", invoke); status != 404 || !strings.Contains(got, `"unknown_tool"`) {
+			t.Errorf("%s: %d %s", name, status, got)
+		}
 	}
 	if status, got := s.post("/tools/invoke", "wrong-0123456789abcdef", invoke); status != 401 {
 		t.Errorf("nobody: %d %s", status, got)

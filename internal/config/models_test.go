@@ -127,7 +127,7 @@ func TestServe(t *testing.T) {
 		Limits:  turn.Limits{Rounds: 6, Calls: 7, Time: 8 * time.Second, Tokens: 1_000_000},
 		MaxBody: 1024, MaxRequests: 2, Drain: 3 * time.Second, MemoryLimit: 64 << 20,
 		Keys: []config.ServeKey{
-			{Name: "ci", Pos: place(t, text, `{name: "ci"`), SHA256: hex.EncodeToString(sum[:]), Agent: "Main", Sender: "alice"},
+			{Name: "ci", Pos: place(t, text, `{name: "ci"`), SHA256: hex.EncodeToString(sum[:]), Who: config.Who{Agent: "Main", Sender: "alice"}},
 			{Name: "dev", Pos: place(t, text, `{name: "dev"`), Key: config.Text{Raw: "${DEV}", Pos: place(t, text, `"${DEV}`), Key: "serve.keys[1].key"}},
 		},
 	}

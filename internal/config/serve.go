@@ -33,9 +33,18 @@ type ServeKey struct {
 	Pos    Pos
 	SHA256 string // 64 hexadecimal digits, or "" with Key
 	Key    Text
-	Agent  string // whose settings the caller has; "" for the default ones
-	Sender string // whose rules of tools.toolsBySender hold; "" for none
-	// NativeToolSearch says that the caller searches tools itself.
+	Who
+}
+
+// Who says whose rules and settings hold for a request.
+type Who struct {
+	Agent    string // "" for the default settings
+	Sender   string // whose rules of tools.toolsBySender hold; "" for none
+	Group    string // whose rules of tools.toolsByGroup hold; "" for none
+	Sandbox  bool   // the rules of tools.sandbox hold
+	Subagent bool   // the rules of tools.subagents hold
+	// NativeToolSearch says that whoever asks searches tools itself: it gets the
+	// tools, and none of our controls.
 	NativeToolSearch bool
 }
 
@@ -152,6 +161,9 @@ func serveKeySection() section[ServeKey] {
 			flag(row{Key: "nativeToolSearch", Default: "`false`", Doc: "The caller searches tools itself: it gets the tools, and none of our controls."},
 				func(k *ServeKey, v bool) { k.NativeToolSearch = v }),
 			{row{Key: "sender", Type: "string", Doc: "The entry of `tools.toolsBySender` whose rules hold for this caller."}, func(r *reader, s spot, k *ServeKey) { k.Sender = r.name(s) }},
+			{row{Key: "group", Type: "string", Doc: "The entry of `tools.toolsByGroup` whose rules hold for this caller."}, func(r *reader, s spot, k *ServeKey) { k.Group = r.name(s) }},
+			flag(row{Key: "sandbox", Default: "`false`", Doc: "This caller is confined to a sandbox: the rules of `tools.sandbox.tools` hold."}, func(k *ServeKey, v bool) { k.Sandbox = v }),
+			flag(row{Key: "subagent", Default: "`false`", Doc: "This caller is an agent that another one started: the rules of `tools.subagents.tools` hold."}, func(k *ServeKey, v bool) { k.Subagent = v }),
 		},
 	}
 }

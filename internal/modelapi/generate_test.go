@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/modelapi"
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/provider/mock"
@@ -122,7 +123,7 @@ func TestAnswers(t *testing.T) {
 				if answer.Text() != "It is fine in Oslo." || len(answer.Calls()) > 0 || answer.Stop != provider.StopEnd || answer.Model != "mock/small" || answer.ID == "" || strings.HasPrefix(answer.ID, "mock") {
 					t.Errorf("%s", got)
 				}
-				if s := w.started(); len(s) != 1 || s[0].Caller != (modelapi.Caller{Name: "alice", Agent: "main"}) || s[0].Session != "talk-1" {
+				if s := w.started(); len(s) != 1 || s[0].Caller != (modelapi.Caller{Name: "alice", Who: config.Who{Agent: "main"}}) || s[0].Session != "talk-1" {
 					t.Errorf("started %+v", s)
 				}
 				if second := string(w.model.Requests()[1].Body); !strings.Contains(second, "weather of Oslo: fine") {

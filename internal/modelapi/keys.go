@@ -6,22 +6,22 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/toolsearch/toolsearch/internal/config"
 )
 
 // Key is the key of one caller, by its SHA-256: a hash of a long random text
 // needs no salt, and a leaked configuration opens nothing.
 type Key struct {
-	Name   string
-	Sum    [sha256.Size]byte
-	Agent  string // whose settings the caller has, "" for the default ones
-	Sender string // whose rules hold for the caller, "" for none
-	Native bool   // the caller searches tools itself
+	Name string
+	Sum  [sha256.Size]byte
+	config.Who
 }
 
 // Caller is who asks. The zero value is the local user.
 type Caller struct {
-	Name, Agent, Sender string
-	Native              bool // searches tools itself
+	Name string
+	config.Who
 }
 
 type keyring []Key
@@ -54,7 +54,7 @@ func (k keyring) find(secret string) (Caller, bool) {
 	if found < 0 {
 		return Caller{}, false
 	}
-	return Caller{k[found].Name, k[found].Agent, k[found].Sender, k[found].Native}, true
+	return Caller{k[found].Name, k[found].Who}, true
 }
 
 // secretOf is the key that a request brings: as a bearer, or in Anthropic's own

@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolsearch/toolsearch"
 	"github.com/toolsearch/toolsearch/call"
+	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/modelapi"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/provider"
@@ -36,7 +37,7 @@ const (
 
 func keys() []modelapi.Key {
 	return []modelapi.Key{
-		{Name: "alice", Sum: sha256.Sum256([]byte(aliceKey)), Agent: "main"},
+		{Name: "alice", Sum: sha256.Sum256([]byte(aliceKey)), Who: config.Who{Agent: "main"}},
 		{Name: "bob", Sum: sha256.Sum256([]byte(bobKey))},
 	}
 }
