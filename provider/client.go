@@ -142,7 +142,7 @@ func ended(ctx context.Context) error {
 
 func (c *Client) wrap(attempts int, err error) error {
 	if attempts == 1 {
-		return fmt.Errorf("ask the model at %s: %w", c.where, err)
+		return fmt.Errorf("the model API at %s: %w", c.where, err)
 	}
-	return fmt.Errorf("ask the model at %s, %d times: %w", c.where, attempts, err)
+	return fmt.Errorf("the model API at %s, asked %d times: %w", c.where, attempts, err)
 }

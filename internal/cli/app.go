@@ -103,6 +103,12 @@ func (a *app) loadCatalogFile(ctx context.Context) ([]*tool.Tool, error) {
 		}
 		fmt.Fprintf(a.std.err, "warning: %s:%d: left out: %v\n", a.catalogFile, p.Line, p.Err)
 	}
+	if len(tools) == 0 {
+		return nil, hintError{
+			fmt.Errorf("read the catalog file %s: no line of it is a tool", a.catalogFile),
+			`each line is a JSON object, such as {"id": "mcp:files:read", "source": "mcp", "server": "files", "name": "read", "description": "Read a file"}`,
+		}
+	}
 	return tools, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ func newCall(app *app) *cobra.Command {
 		Short: "Run one tool",
 		Example: `  toolsearch call mcp:files:read_file --args '{"path": "README.md"}'
   echo '{"path": "."}' | toolsearch call list --args -`,
-		Args:              cobra.ExactArgs(1),
+		Args:              callArgs,
 		ValidArgsFunction: app.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arguments, err := readArgs(app.std.in, opt.args)
@@ -60,6 +61,18 @@ func newCall(app *app) *cobra.Command {
 	c.Flags().StringVar(&opt.args, "args", "{}", "the tool's arguments: JSON, @FILE, or - for stdin")
 	c.Flags().BoolVar(&opt.json, "json", false, "print the {tool, result} envelope")
 	return c
+}
+
+// callArgs wants one id. Arguments behind it are a likely slip.
+func callArgs(c *cobra.Command, args []string) error {
+	if len(args) == 2 && strings.HasPrefix(strings.TrimSpace(args[1]), "{") {
+		given := args[1]
+		if len(given) > 200 || strings.ContainsAny(given, "'\n") { // not to be shown in quotes
+			given = "{…}"
+		}
+		return hintError{usagef("accepts 1 arg(s), received 2"), fmt.Sprintf("pass the arguments with --args: toolsearch call %s --args '%s'", oneLine(args[0], 200), oneLine(given, 200))}
+	}
+	return cobra.ExactArgs(1)(c, args)
 }
 
 // callCatalogFile sends the call through the pipeline all the same: it answers

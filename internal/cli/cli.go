@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolsearch/toolsearch/internal/editdistance"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -141,6 +142,10 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 refused by policy or approval,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		// The flag is of a command that is misspelt: it is not the flag that is wrong.
+		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
+			return hintError{usagef("unknown command %q for %q", words[0], c.CommandPath()), commandHint(c, words[0])}
+		}
 		return hintError{usageError{err}, fmt.Sprintf("see '%s --help'", c.CommandPath())}
 	})
 	root.PersistentFlags().StringVar(&app.configPath, "config", "", "configuration file (default: $TOOLSEARCH_CONFIG, ./toolsearch.json5, then the user's config folder)")
@@ -163,9 +168,43 @@ func wrapArgs(c *cobra.Command) {
 		return
 	}
 	c.Args = func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return hintError{usageError{err}, fmt.Sprintf("usage: %s", c.UseLine())}
+		err := check(c, args)
+		var own hintError
+		switch {
+		case err == nil, errors.As(err, &own):
+			return err
+		case c.HasSubCommands() && len(args) > 0:
+			return hintError{usageError{err}, commandHint(c, args[0])}
 		}
-		return nil
+		return hintError{usageError{err}, fmt.Sprintf("usage: %s", c.UseLine())}
 	}
+}
+
+// maxTypos is how far a word may be from a command that was perhaps meant.
+const maxTypos = 2
+
+// commandHint names the commands of c that are nearest to word.
+func commandHint(c *cobra.Command, word string) string {
+	const longest = 64 // bytes of a word that could be a command
+	nearest, meant := maxTypos, []string{}
+	for _, sub := range c.Commands() {
+		if len(word) > longest || !sub.IsAvailableCommand() {
+			continue
+		}
+		typos := editdistance.Of([]byte(word), []byte(sub.Name()))
+		if strings.HasPrefix(sub.Name(), word) {
+			typos = min(typos, 1)
+		}
+		if typos > nearest || typos >= len(sub.Name()) {
+			continue
+		}
+		if typos < nearest {
+			nearest, meant = typos, nil
+		}
+		meant = append(meant, fmt.Sprintf("'%s %s'", c.CommandPath(), sub.Name()))
+	}
+	if len(meant) == 0 {
+		return fmt.Sprintf("'%s --help' lists the commands", c.CommandPath())
+	}
+	return "did you mean " + strings.Join(meant, " or ") + "?"
 }

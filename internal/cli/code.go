@@ -70,7 +70,11 @@ func readBody(stdin io.Reader, flag string, flagSet bool, args []string) (string
 	if args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
-			return "", fmt.Errorf("code: read the body: %w", err)
+			err = fmt.Errorf("code: read the body: %w", err)
+			if strings.ContainsAny(args[0], " \n;(){}") { // more like code than like a file's name
+				err = hintError{err, "pass the body itself with -e 'BODY'"}
+			}
+			return "", err
 		}
 		defer f.Close()
 		in = f

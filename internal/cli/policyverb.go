@@ -244,7 +244,11 @@ func printExplanation(s *streams, e explanation) error {
 	if !e.Allowed {
 		verdict = "refused"
 	}
-	fmt.Fprintf(s.out, "%s %s: %s\n", oneLine(string(e.Tool), 300), s.bold(verdict), oneLine(e.Decision.Text, 1000))
+	verdict = s.bold(verdict)
+	if !e.Offered {
+		verdict += ", but no source offers it now"
+	}
+	_, err := fmt.Fprintf(s.out, "%s %s: %s\n", oneLine(string(e.Tool), 300), verdict, oneLine(e.Decision.Text, 1000))
 	for _, f := range e.Filters {
 		mark := "pass  "
 		if !f.Allowed {
@@ -255,10 +259,6 @@ func printExplanation(s *streams, e explanation) error {
 			scope = "policy"
 		}
 		fmt.Fprintf(s.out, "  %s  %s: %s\n", mark, s.dim(scope), oneLine(f.Text, 1000))
-	}
-	var err error
-	if !e.Offered {
-		_, err = fmt.Fprintf(s.out, "no source offers %s now; this is what the rules say of such a tool\n", oneLine(string(e.Tool), 300))
 	}
 	return err
 }

@@ -135,7 +135,7 @@ and says what it answered.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			url, stop, err := mock.New(mock.Agent()).Listen(listen)
 			if err != nil {
-				return err
+				return hintError{err, "choose another address with --listen; port 0 takes a free one"}
 			}
 			fmt.Fprintln(app.std.out, url)
 			<-cmd.Context().Done()

@@ -181,27 +181,41 @@ func printSession(s *streams, x *shownSession) error {
 	}
 	fmt.Fprintf(s.out, "schemas up front %d (%d bytes), catalog %d, searches %d (%d found nothing), describes %d, calls %d (%d not ok)\n",
 		x.Schemas, x.SchemaBytes, x.Catalog, x.Searches, x.EmptySearches, x.Describes, x.Calls, x.Failed)
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nRUN\tMODE\tSCHEMAS\tSEARCHES\tDESCRIBES\tCALLS")
-	for _, r := range x.RunList {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", oneLine(r.ID, 64), dash(oneLine(r.Mode, 20)), r.Schemas, r.Searches, r.Describes, r.Calls)
-	}
-	if err := w.Flush(); err != nil {
+	if err := printRuns(s, x.RunList); err != nil {
 		return err
 	}
-	w = tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nTIME\tTOOL\tFROM\tBY WAY OF\tSTATUS\tTOOK\tARGUMENTS")
-	for _, c := range x.CallList {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Started.Local().Format("15:04:05"), oneLine(string(c.Target), 80),
-			oneLine(string(c.Source)+" "+c.Owner, 60), dash(oneLine(c.Control, 20)), callStatus(c), took(c), oneLine(bodyText(c.Args), 60))
-	}
-	if err := w.Flush(); err != nil {
+	if err := printCalls(s, x.CallList); err != nil {
 		return err
 	}
 	if x.Truncated {
 		fmt.Fprintf(s.err, "only the first %d calls are shown; 'toolsearch sessions export' has them all\n", maxShownCalls)
 	}
 	return nil
+}
+
+func printRuns(s *streams, list []store.Run) error {
+	if len(list) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nRUN\tMODE\tSCHEMAS\tSEARCHES\tDESCRIBES\tCALLS")
+	for _, r := range list {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", oneLine(r.ID, 64), dash(oneLine(r.Mode, 20)), r.Schemas, r.Searches, r.Describes, r.Calls)
+	}
+	return w.Flush()
+}
+
+func printCalls(s *streams, list []store.Call) error {
+	if len(list) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nTIME\tTOOL\tFROM\tBY WAY OF\tSTATUS\tTOOK\tARGUMENTS")
+	for _, c := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Started.Local().Format("15:04:05"), oneLine(string(c.Target), 80),
+			oneLine(string(c.Source)+" "+c.Owner, 60), dash(oneLine(c.Control, 20)), callStatus(c), took(c), oneLine(bodyText(c.Args), 60))
+	}
+	return w.Flush()
 }
 
 func dash(text string) string {
