@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/toolsearch/toolsearch/provider"
@@ -232,31 +233,42 @@ func thinking(blocks []provider.Block) string {
 }
 
 // readUsage reads the token counts of either format. Input includes what came
-// from a cache, as in OpenAI's words; CacheRead says how much of it.
+// from a cache, as in OpenAI's words; CacheRead says how much of it. Counts are
+// brought into bounds: limits are held against their sum.
 func readUsage(raw json.RawMessage) provider.Usage {
+	type details struct {
+		Cached count `json:"cached_tokens"`
+		Write  count `json:"cache_write_tokens"`
+	}
 	var u struct {
-		PromptTokens     int `json:"prompt_tokens"`
-		CompletionTokens int `json:"completion_tokens"`
-		InputTokens      int `json:"input_tokens"`
-		OutputTokens     int `json:"output_tokens"`
-		Prompt           struct {
-			Cached int `json:"cached_tokens"`
-			Write  int `json:"cache_write_tokens"`
-		} `json:"prompt_tokens_details"`
-		Input struct {
-			Cached int `json:"cached_tokens"`
-			Write  int `json:"cache_write_tokens"`
-		} `json:"input_tokens_details"`
+		PromptTokens     count   `json:"prompt_tokens"`
+		CompletionTokens count   `json:"completion_tokens"`
+		InputTokens      count   `json:"input_tokens"`
+		OutputTokens     count   `json:"output_tokens"`
+		Prompt           details `json:"prompt_tokens_details"`
+		Input            details `json:"input_tokens_details"`
 	}
 	if absent(raw) || json.Unmarshal(raw, &u) != nil {
 		return provider.Usage{} // counts are told, never relied on
 	}
 	return provider.Usage{
-		Input:      u.PromptTokens + u.InputTokens,
-		Output:     u.CompletionTokens + u.OutputTokens,
-		CacheRead:  u.Prompt.Cached + u.Input.Cached,
-		CacheWrite: u.Prompt.Write + u.Input.Write,
+		Input:      int(u.PromptTokens + u.InputTokens),
+		Output:     int(u.CompletionTokens + u.OutputTokens),
+		CacheRead:  int(u.Prompt.Cached + u.Input.Cached),
+		CacheWrite: int(u.Prompt.Write + u.Input.Write),
 	}
+}
+
+// count is a number of tokens, brought into 0…2^40: no model could ever count
+// more. What is no number reads as 0, and leaves the counts beside it.
+type count int64
+
+// UnmarshalJSON reads a count.
+func (c *count) UnmarshalJSON(raw []byte) error {
+	const most = 1 << 40
+	n, _ := strconv.ParseFloat(string(raw), 64) // 0 for what is no number, infinite for one too long
+	*c = count(min(max(n, 0), most))
+	return nil
 }
 
 // encodeChatUsage writes the usage: as it came while it says the same.
