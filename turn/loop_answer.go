@@ -74,14 +74,46 @@ func blockOf(c tool.Content) provider.Block {
 }
 
 // image is a picture of a kind that model APIs take, or a note in its place: one
-// bad picture would have the whole request refused.
+// bad picture would have the whole request refused, in this round and all later
+// ones.
 func image(data, claimed string) provider.Block {
-	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 16)])
-	kind := tool.ImageType(head)
-	if err != nil || kind == "" {
+	data = unwrapped(data)
+	kind := ""
+	if isBase64(data) {
+		head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 16)])
+		if err == nil {
+			kind = tool.ImageType(head)
+		}
+	}
+	if kind == "" {
 		return textBlock(fmt.Sprintf("[an image, %s, %d bytes: not of a kind that can be shown here]", tool.Clean(claimed, 100), len(data)/4*3))
 	}
 	return provider.Block{Kind: provider.Image, Image: provider.ImageData{MIMEType: kind, Data: data}}
+}
+
+// unwrapped takes out the line ends that MIME puts into base64 (RFC 2045, 6.8);
+// model APIs take none.
+func unwrapped(data string) string {
+	if !strings.ContainsAny(data, "\r\n") {
+		return data
+	}
+	return strings.NewReplacer("\r", "", "\n", "").Replace(data)
+}
+
+// isBase64 reports whether all of data is base64 with padding (RFC 4648, 4). It
+// takes no memory: a tool's result may have megabytes.
+func isBase64(data string) bool {
+	if len(data)%4 != 0 {
+		return false
+	}
+	body := strings.TrimSuffix(strings.TrimSuffix(data, "="), "=")
+	for i := range len(body) {
+		c := body[i]
+		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '+' && c != '/' {
+			return false
+		}
+	}
+	return true
 }
 
 // resultOf puts a caller's answer into a result, for the pipeline. What only one

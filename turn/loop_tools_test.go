@@ -73,6 +73,9 @@ func TestResultsBecomeAnswers(t *testing.T) {
 		}
 		return c
 	}
+	none := func(n int) provider.Block {
+		return text(fmt.Sprintf("[an image, image/png, %d bytes: not of a kind that can be shown here]", n/4*3))
+	}
 	picture := provider.Block{Kind: provider.Image, Image: provider.ImageData{MIMEType: "image/png", Data: png}}
 	tests := []struct {
 		name string
@@ -88,6 +91,10 @@ func TestResultsBecomeAnswers(t *testing.T) {
 		{"an image that is none", &tool.Result{Content: []tool.Content{content(`{"type":"image","data":"PHN2Zz4=","mimeType":"image/svg+xml"}`)}}, []provider.Block{text("[an image, image/svg+xml, 6 bytes: not of a kind that can be shown here]")}},
 		{"audio", &tool.Result{Content: []tool.Content{content(`{"type":"audio","data":"AAAA","mimeType":"audio/wav"}`)}}, []provider.Block{text("[audio, audio/wav, 3 bytes: it cannot be shown here]")}},
 		{"a resource's text", &tool.Result{Content: []tool.Content{content(`{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}`)}}, []provider.Block{text("inside")}},
+		{"an image that ends as none", &tool.Result{Content: []tool.Content{content(`{"type":"image","data":"` + png + `!!!!","mimeType":"image/png"}`)}}, []provider.Block{none(len(png) + 4)}},
+		{"an image without its padding", &tool.Result{Content: []tool.Content{content(`{"type":"image","data":"` + png + `AA","mimeType":"image/png"}`)}}, []provider.Block{none(len(png) + 2)}},
+		{"an image with padding inside", &tool.Result{Content: []tool.Content{content(`{"type":"image","data":"` + png + `A===","mimeType":"image/png"}`)}}, []provider.Block{none(len(png) + 4)}},
+		{"an image in lines", &tool.Result{Content: []tool.Content{content(`{"type":"image","data":"` + png[:8] + `\r\n` + png[8:] + `\n","mimeType":"image/png"}`)}}, []provider.Block{picture}},
 		{"a resource's image", &tool.Result{Content: []tool.Content{content(`{"type":"resource","resource":{"uri":"file:///a","mimeType":"image/png","blob":"` + png + `"}}`)}}, []provider.Block{picture}},
 		{"a file", &tool.Result{Content: []tool.Content{content(`{"type":"resource","resource":{"uri":"file:///a.zip","mimeType":"application/zip","blob":"AAAA"}}`)}}, []provider.Block{text("[file file:///a.zip, application/zip, 3 bytes: it cannot be shown here]")}},
 		{"a link to an image", &tool.Result{Content: []tool.Content{content(`{"type":"resource_link","uri":"https://example.org/a.png","name":"a","mimeType":"image/png"}`)}}, []provider.Block{text("[link to a: https://example.org/a.png]")}},
