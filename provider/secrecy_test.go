@@ -29,7 +29,7 @@ func TestKeyIsInNoError(t *testing.T) {
 		"in a stream":        func(w http.ResponseWriter, r *http.Request) { stream(quote(r))(w, r) },
 		"after an event":     func(w http.ResponseWriter, r *http.Request) { stream(`{"say":"x"}`, quote(r))(w, r) },
 		"in a redirect": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://other/?k="+r.Header.Get("X-Api-Key"), 307)
+			http.Redirect(w, r, "http://other/?k="+r.Header.Get("X-Api-Key"), http.StatusTemporaryRedirect)
 		},
 		"a broken connection": hangUp,
 	} {

@@ -51,7 +51,6 @@ type backend struct {
 
 	mu       sync.Mutex
 	starts   []modelapi.RunRequest
-	origins  []call.Origin
 	finished sync.WaitGroup
 }
 

@@ -19,7 +19,6 @@ type chatDecoder struct {
 	head     tool.Object // of the first chunk
 	id       string
 	model    string
-	role     bool
 	content  strings.Builder
 	refusal  strings.Builder
 	thoughts [len(thoughts)]gathered
