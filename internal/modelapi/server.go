@@ -36,8 +36,10 @@ type Server struct {
 	held    *held
 	past    *past
 	listens *shares // streams of MCP
-	handler http.Handler
-	logger  *slog.Logger
+
+	readiness readiness
+	handler   http.Handler
+	logger    *slog.Logger
 }
 
 // New makes a server. Close must be called, unless Serve was.
@@ -51,7 +53,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, keys: keys, gate: newGate(opt.MaxRequests), logger: opt.Logger,
-		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening),
+		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening), readiness: readiness{look: opt.Backend.Ready},
 		paths: map[string]provider.Format{},
 	}
 	for _, f := range opt.Formats {
@@ -187,20 +189,6 @@ func (s *Server) mcp() http.Handler {
 			serve(w, r, caller)
 		}
 	})
-}
-
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	if s.gate.closed() {
-		s.refuseTool(w, http.StatusServiceUnavailable, &tool.Error{Code: tool.CodeUnavailable, Reason: "the server is shutting down"})
-		return
-	}
-	if err := s.opt.Backend.Ready(r.Context()); err != nil {
-		// Whoever asks has shown no key: what is missing is for the log.
-		s.logger.Debug("not ready", "error", err)
-		s.refuseTool(w, http.StatusServiceUnavailable, &tool.Error{Code: tool.CodeUnavailable, Reason: "the server is not ready yet"})
-		return
-	}
-	writeJSON(w, http.StatusOK, []byte(`{"ready":true}`))
 }
 
 // around is what every request gets: an id, a line in the log, and a panic that
