@@ -13,7 +13,8 @@ import (
 // bodyTime bounds how long a request may take to arrive after its headers.
 const bodyTime = time.Minute
 
-// readBody reads a request's body whole, within the bound.
+// readBody reads a request's body whole, within the bounds. The bytes that it
+// returns are taken from the budget: s.bodies.give gives them back.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *provider.Error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, refusal(http.StatusUnsupportedMediaType, "compressed requests are not read; send it without Content-Encoding")
@@ -21,14 +22,24 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *prov
 	if r.ContentLength > s.opt.MaxBody {
 		return nil, s.tooLarge()
 	}
+	if !s.bodies.has(r.ContentLength) {
+		return nil, tooMuch()
+	}
 	// A recorder of tests has no deadlines; a connection of net/http always does.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opt.MaxBody))
+	in := &weighed{ReadCloser: http.MaxBytesReader(w, r.Body, s.opt.MaxBody), of: &s.bodies}
+	body, err := io.ReadAll(in)
+	if err != nil {
+		s.bodies.give(in.n)
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, s.tooLarge()
+	case errors.Is(err, errCrowded):
+		w.Header().Set("Connection", "close") // the rest of it is not waited for
+		return nil, tooMuch()
 	case err != nil:
 		return nil, refusal(http.StatusBadRequest, "the request did not arrive whole")
 	}

@@ -74,6 +74,9 @@ type Options struct {
 	MCP     http.Handler // of /mcp; nil answers 404
 	// MaxBody bounds a request, in bytes; default 16 MiB.
 	MaxBody int64
+	// MaxBodies bounds the requests at one time in bytes; default 512 MiB, and at
+	// least MaxBody.
+	MaxBodies int64
 	// MaxRequests bounds the requests at one time; default 512.
 	MaxRequests int
 	// HeldRuns and HeldTime bound the runs that wait for their caller; defaults 256
@@ -92,12 +95,16 @@ func (o *Options) defaults() error {
 	if o.Backend == nil {
 		return errors.New("make a model server: a backend is required")
 	}
-	if o.MaxBody < 0 || o.MaxRequests < 0 || o.HeldRuns < 0 || o.HeldTime < 0 || o.Drain < 0 || o.KeepAlive < 0 {
+	if o.MaxBody < 0 || o.MaxBodies < 0 || o.MaxRequests < 0 || o.HeldRuns < 0 || o.HeldTime < 0 || o.Drain < 0 || o.KeepAlive < 0 {
 		return fmt.Errorf("make a model server: a bound is negative")
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = 16 << 20
 	}
+	if o.MaxBodies == 0 {
+		o.MaxBodies = 512 << 20
+	}
+	o.MaxBodies = max(o.MaxBodies, o.MaxBody)
 	if o.MaxRequests == 0 {
 		o.MaxRequests = 512
 	}

@@ -25,7 +25,8 @@ type exchange struct {
 	format provider.Format
 	caller Caller
 	req    *provider.Request
-	size   int // bytes of the conversation, about
+	body   int64 // bytes of the request, which are of the budget
+	size   int   // bytes of the conversation, about
 	id     string
 	stream *stream // nil when the answer comes whole
 }
@@ -33,6 +34,7 @@ type exchange struct {
 // generate answers POST of one model API.
 func (s *Server) generate(w http.ResponseWriter, r *http.Request, c Caller, f provider.Format) {
 	x := &exchange{server: s, w: w, r: r, format: f, caller: c, id: newID(f.API())}
+	defer func() { s.bodies.give(x.body) }()
 	if refused := x.read(); refused != nil {
 		s.refuse(w, r, refused)
 		return
@@ -56,6 +58,7 @@ func (x *exchange) read() *provider.Error {
 	if refused != nil {
 		return refused
 	}
+	x.body = int64(len(body))
 	req, err := x.format.DecodeRequest(body)
 	if err != nil {
 		var e *provider.Error

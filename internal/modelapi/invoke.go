@@ -22,6 +22,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request, c Caller) {
 		s.refuse(w, r, refused)
 		return
 	}
+	defer s.bodies.give(int64(len(body)))
 	i, err := readInvocation(body)
 	if err != nil {
 		s.refuseTool(w, http.StatusBadRequest, err)

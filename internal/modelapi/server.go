@@ -36,6 +36,7 @@ type Server struct {
 	held    *held
 	past    *past
 	listens *shares // streams of MCP
+	bodies  budget
 
 	readiness readiness
 	handler   http.Handler
@@ -53,7 +54,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, keys: keys, gate: newGate(opt.MaxRequests), logger: opt.Logger,
-		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening), readiness: readiness{look: opt.Backend.Ready},
+		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening), bodies: budget{most: opt.MaxBodies}, readiness: readiness{look: opt.Backend.Ready},
 		paths: map[string]provider.Format{},
 	}
 	for _, f := range opt.Formats {
@@ -164,7 +165,13 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 // shutdown does not wait for those that only listen.
 func (s *Server) mcp() http.Handler {
 	serve := func(w http.ResponseWriter, r *http.Request, c Caller) {
-		r.Body = timed(w, http.MaxBytesReader(w, r.Body, s.opt.MaxBody))
+		if !s.bodies.has(r.ContentLength) {
+			s.refuse(w, r, tooMuch())
+			return
+		}
+		body := &weighed{ReadCloser: http.MaxBytesReader(w, r.Body, s.opt.MaxBody), of: &s.bodies}
+		defer func() { s.bodies.give(body.n) }()
+		r.Body = timed(w, body)
 		w.Header().Set("X-Accel-Buffering", "no")
 		s.opt.MCP.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
 	}
