@@ -31,6 +31,8 @@ func serverHint(st mcp.Status, cfg config.Server) string {
 		return ""
 	case mcp.FailureNoProgram:
 		return "install the program, or correct its command; one outside of PATH needs its whole path"
+	case mcp.FailureNoFolder:
+		return "make the folder, or correct its cwd"
 	case mcp.FailureRefused:
 		return "nothing listens there: start the server, or correct its url"
 	case mcp.FailureSlow:

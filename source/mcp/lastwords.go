@@ -18,6 +18,7 @@ type Failure string
 const (
 	FailureConfig    Failure = "config"    // its configuration cannot be used; LastError says what to mend
 	FailureNoProgram Failure = "noProgram" // its command is not there
+	FailureNoFolder  Failure = "noFolder"  // the folder it starts in is not there
 	FailureSlow      Failure = "slow"      // it did not answer within its start timeout
 	FailureRefused   Failure = "refused"   // nothing listens at its url
 	FailureOther     Failure = "other"
@@ -35,6 +36,8 @@ func failureOf(err error) Failure {
 		return FailureNoProgram
 	case errors.As(err, &path) && path.Op == "fork/exec" && errors.Is(path, fs.ErrNotExist):
 		return FailureNoProgram
+	case errors.As(err, &path) && path.Op == "stat" && errors.Is(path, fs.ErrNotExist):
+		return FailureNoFolder // startProcess looks at it
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return FailureRefused
 	}

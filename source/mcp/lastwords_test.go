@@ -80,7 +80,7 @@ func TestFailureKinds(t *testing.T) {
 		"unusable":    {mcp.Server{Name: "s", Unusable: "TOKEN is not set"}, mcp.FailureConfig},
 		"not in PATH": {mcp.Server{Name: "s", Command: "no-such-command-anywhere"}, mcp.FailureNoProgram},
 		"no file":     {mcp.Server{Name: "s", Command: filepath.Join(t.TempDir(), "none")}, mcp.FailureNoProgram},
-		"no folder":   {elsewhere, mcp.FailureOther},
+		"no folder":   {elsewhere, mcp.FailureNoFolder},
 		"silent":      {silent, mcp.FailureSlow},
 		"no list":     {unlisted, mcp.FailureSlow},
 		"refused":     {mcp.Server{Name: "s", URL: "http://" + address}, mcp.FailureRefused},
