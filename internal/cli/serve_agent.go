@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/toolsearch/toolsearch/internal/agent"
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/modelapi"
-	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/internal/store"
 	"github.com/toolsearch/toolsearch/source/mcp"
-	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -128,81 +124,3 @@ func (s *servedAgent) Ready(ctx context.Context) error {
 	}
 	return nil
 }
-
-// servedMCP has an MCP server for each kind of caller: an agent and a sender.
-type servedMCP struct {
-	app *app
-	set *toolset
-
-	mu     sync.Mutex
-	byKind map[agent.Kind]*server.MCP // at most one for each key
-	stops  []func()
-}
-
-func (a *app) newServedMCP(set *toolset) (*servedMCP, error) {
-	s := &servedMCP{app: a, set: set, byKind: map[agent.Kind]*server.MCP{}}
-	srv, stop, err := a.newMCPServer(set, mcpView{surface: set.Surface(), plan: set.Plan, subscribe: set.Subscribe, agent: a.agent, mode: set.mode})
-	if err != nil {
-		return nil, err
-	}
-	s.byKind[agent.Kind{Who: config.Who{Agent: a.agent}}], s.stops = srv, append(s.stops, stop)
-	return s, nil
-}
-
-// of returns the server of whoever asks, nil when its rules cannot be made.
-func (s *servedMCP) of(r *http.Request) *server.MCP {
-	caller := modelapi.CallerOf(r.Context())
-	k := agent.Kind{Who: caller.Who}
-	if k.Agent == "" {
-		k.Agent = s.app.agent
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if srv, ok := s.byKind[k]; ok {
-		return srv
-	}
-	srv, err := s.add(k)
-	if err != nil {
-		s.app.logger().Error("MCP cannot be served to a caller", "caller", caller.Name, "error", err)
-		return nil
-	}
-	return srv
-}
-
-func (s *servedMCP) add(k agent.Kind) (*server.MCP, error) {
-	rules, err := rulesOf(s.set.cfg, config.Rules{})(k)
-	if err != nil {
-		return nil, err
-	}
-	rules.NameLimit = surface.MCPNameLimit
-	if k.NativeToolSearch {
-		rules.Mode = surface.Off
-	}
-	scope, err := s.set.Scope(context.Background(), rules.ScopeOptions) // it ends with the toolset
-	if err != nil {
-		return nil, err
-	}
-	view, err := scope.Surface()
-	if err != nil {
-		scope.Close()
-		return nil, err
-	}
-	srv, stop, err := s.app.newMCPServer(s.set, mcpView{surface: view, plan: scope.Plan, subscribe: scope.Subscribe, agent: k.Agent, mode: rules.Mode})
-	if err != nil {
-		scope.Close()
-		return nil, err
-	}
-	s.byKind[k], s.stops = srv, append(s.stops, func() { stop(); scope.Close() })
-	return srv, nil
-}
-
-func (s *servedMCP) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, stop := range s.stops {
-		stop()
-	}
-}
-
-// userOf is the identity that a session of MCP belongs to.
-func userOf(r *http.Request) string { return modelapi.CallerOf(r.Context()).Name }
