@@ -95,7 +95,7 @@ func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 		MCP: server.NewHTTP(server.HTTPOptions{
 			Server: mcp.of, Guarded: true, MaxBody: cfg.MaxBody, Logger: app.logger(), User: userOf,
 		}),
-		MaxBody: cfg.MaxBody, MaxRequests: cfg.MaxRequests, HeldRuns: cfg.Held.Max, HeldTime: cfg.Held.Time, Drain: cfg.Drain,
+		MaxBody: cfg.MaxBody, MaxBodies: cfg.MemoryLimit / 2, MaxRequests: cfg.MaxRequests, HeldRuns: cfg.Held.Max, HeldTime: cfg.Held.Time, Drain: cfg.Drain,
 	})
 	if err != nil {
 		return err
