@@ -172,6 +172,23 @@ func decodeChatMessage(raw json.RawMessage, at string) (provider.Message, error)
 
 // chatContent reads a content member: nothing, a string, or a list of parts.
 func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
+	return readContent(raw, provider.Chat, func(b *provider.Block, kind string, o tool.Object) {
+		switch kind {
+		case "text":
+			b.Kind, b.Text = provider.Text, textOf(o, "text")
+		case "refusal":
+			b.Kind, b.Text = provider.Text, textOf(o, "refusal")
+		case "image_url":
+			if img, err := tool.SplitObject(o.Get("image_url")); err == nil {
+				b.Kind, b.Image = provider.Image, readImageURL(textOf(img, "url"))
+			}
+		}
+	})
+}
+
+// readContent reads nothing, a string, or a list of parts. A part is opaque
+// unless know makes more of it.
+func readContent(raw json.RawMessage, api provider.API, know func(b *provider.Block, kind string, part tool.Object)) ([]provider.Block, bool) {
 	if absent(raw) {
 		return nil, true
 	}
@@ -188,17 +205,8 @@ func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
 		if err != nil {
 			return nil, false
 		}
-		b := provider.Block{Kind: provider.Opaque, Native: provider.Native{API: provider.Chat, Raw: part}}
-		switch textOf(o, "type") {
-		case "text":
-			b.Kind, b.Text = provider.Text, textOf(o, "text")
-		case "refusal":
-			b.Kind, b.Text = provider.Text, textOf(o, "refusal")
-		case "image_url":
-			if img, err := tool.SplitObject(o.Get("image_url")); err == nil {
-				b.Kind, b.Image = provider.Image, readImageURL(textOf(img, "url"))
-			}
-		}
+		b := provider.Block{Kind: provider.Opaque, Native: provider.Native{API: api, Raw: part}}
+		know(&b, textOf(o, "type"), o)
 		out = append(out, b)
 	}
 	return out, true

@@ -214,24 +214,8 @@ func decodeMessageItem(o tool.Object, m provider.Message, at string) (provider.M
 
 // responsesContent reads nothing, a string, or a list of parts.
 func responsesContent(raw json.RawMessage) ([]provider.Block, bool) {
-	if absent(raw) {
-		return nil, true
-	}
-	if s, ok := tool.ReadString(raw); ok {
-		return []provider.Block{{Kind: provider.Text, Text: s}}, true
-	}
-	parts, ok := tool.SplitArray(raw)
-	if !ok {
-		return nil, false
-	}
-	out := make([]provider.Block, 0, len(parts))
-	for _, part := range parts {
-		o, err := tool.SplitObject(part)
-		if err != nil {
-			return nil, false
-		}
-		b := provider.Block{Kind: provider.Opaque, Native: provider.Native{API: provider.Responses, Raw: part}}
-		switch textOf(o, "type") {
+	return readContent(raw, provider.Responses, func(b *provider.Block, kind string, o tool.Object) {
+		switch kind {
 		case "input_text", "output_text", "text":
 			b.Kind, b.Text = provider.Text, textOf(o, "text")
 		case "refusal":
@@ -241,9 +225,7 @@ func responsesContent(raw json.RawMessage) ([]provider.Block, bool) {
 				b.Kind, b.Image = provider.Image, readImageURL(url)
 			}
 		}
-		out = append(out, b)
-	}
-	return out, true
+	})
 }
 
 // reasoningText joins what a reasoning item shows: its summary, or else its
