@@ -1,13 +1,16 @@
 package cli_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolsearch/toolsearch/internal/mcptest"
 )
@@ -47,6 +50,7 @@ func TestPublishedServers(t *testing.T) {
 		home := t.TempDir()
 		g := startGateway(t, home, npmServers(t, home))
 		g.connect(modern)
+		awaitServers(t, g)
 		for query, want := range map[string]string{
 			"read a text file":                    "mcp:files:read_text_file",
 			"create entities in knowledge graph":  "mcp:memory:create_entities",
@@ -78,6 +82,29 @@ func TestPublishedServers(t *testing.T) {
 	})
 }
 
+// awaitServers asks until no search says that a server is missing. The gateway
+// itself goes on without one that takes more than a few seconds, as three
+// programs that start on a busy machine do.
+func awaitServers(t *testing.T, g *gateway) {
+	t.Helper()
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for {
+		found := content(t, g.result("tools/call", `{"name":"tool_search","arguments":{"query":"read a text file"}}`))
+		missing := slices.IndexFunc(found, func(text string) bool { return strings.HasPrefix(text, "Note: server") })
+		if missing < 0 {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("the servers did not start: %s", found[missing])
+		}
+	}
+}
+
 // The inspector's command line is a client that knows nothing of us.
 func TestInspector(t *testing.T) {
 	command, args := mcptest.NPM(t, mcptest.Inspector)
@@ -104,6 +131,12 @@ func TestInspector(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", more, err, out)
 		}
 		return string(out)
+	}
+	// What the servers have is known from here on, however slowly they start.
+	known := exec.Command(exe, "servers", "--config", file)
+	known.Env = env(home)
+	if out, err := known.CombinedOutput(); err != nil {
+		t.Fatalf("servers: %v\n%s", err, out)
 	}
 	list := inspect("--method", "tools/list")
 	for _, name := range []string{"tool_search", "tool_describe", "tool_call"} {
