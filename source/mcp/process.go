@@ -133,11 +133,24 @@ func (p *process) stop(grace time.Duration) {
 			}
 		}
 		<-p.exited
+		p.awaitLastWords()
 		p.closePipes() // also unblocks readers when a stranger holds the other end
 		<-p.drained
 		p.group.close()
 	})
 	<-p.drained
+}
+
+// awaitLastWords lets what the process wrote to stderr be read to its end: the
+// reason why it ended is there. Who else holds the other end is not waited for
+// long.
+func (p *process) awaitLastWords() {
+	timer := time.NewTimer(drainPatience / 2)
+	defer timer.Stop()
+	select {
+	case <-p.drained:
+	case <-timer.C:
+	}
 }
 
 func (p *process) exitsWithin(d time.Duration) bool {
