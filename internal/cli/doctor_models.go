@@ -44,6 +44,9 @@ func modelCount(p config.Provider) string {
 	if len(p.Models) == 0 {
 		return "any model"
 	}
+	if len(p.Models) == 1 {
+		return "1 model"
+	}
 	return fmt.Sprintf("%d models", len(p.Models))
 }
 
