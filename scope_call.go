@@ -20,10 +20,8 @@ func (s *Scope) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range plan.Allowed {
-		if string(a.ID) == ref {
-			return a, nil
-		}
+	if allowed, ok := plan.AllowedTool(tool.ID(ref)); ok {
+		return allowed, nil
 	}
 	if visible, ok := plan.View.Direct.Lookup(ref); ok {
 		return visible, nil

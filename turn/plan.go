@@ -64,6 +64,24 @@ type Plan struct {
 	Auto        *Decision // nil unless the mode was left to planning
 
 	core map[string]struct{} // names of the core tools in Offered
+	byID func() map[tool.ID]*tool.Tool
+}
+
+// AllowedTool finds an allowed tool by its id, visible to the model or not.
+func (p *Plan) AllowedTool(id tool.ID) (*tool.Tool, bool) {
+	t, ok := p.byID()[id]
+	return t, ok
+}
+
+// byID indexes tools once somebody asks: most runs resolve through the catalog.
+func byID(tools []*tool.Tool) func() map[tool.ID]*tool.Tool {
+	return sync.OnceValue(func() map[tool.ID]*tool.Tool {
+		out := make(map[tool.ID]*tool.Tool, len(tools))
+		for _, t := range tools {
+			out[t.ID] = t
+		}
+		return out
+	})
 }
 
 // Planner keeps the current plan and swaps it when a source changes. It is
@@ -221,6 +239,7 @@ func (p *Planner) plan() (*Plan, error) {
 		return nil, fmt.Errorf("plan the tools: %w", err)
 	}
 	plan.Offered, plan.Allowed, plan.core = offered, allowed, coreNames(offered)
+	plan.byID = byID(allowed)
 
 	mode := p.cfg.Mode
 	if plan.Auto = p.decide(allowed, pending); plan.Auto != nil {
