@@ -41,7 +41,7 @@ func hexDigit(c byte) bool {
 }
 
 func (s *scanner) literal(word string) bool {
-	if len(s.in)-s.pos < len(word) || string(s.in[s.pos:s.pos+len(word)]) != word {
+	if len(s.in)-s.pos < len(word) || s.in[s.pos:s.pos+len(word)] != word {
 		return false
 	}
 	s.pos += len(word)
@@ -76,7 +76,7 @@ func (s *scanner) number() bool {
 			return false
 		}
 	}
-	if text := string(s.in[from:s.pos]); s.r.secrets != nil && len(text) >= s.r.shortest {
+	if text := s.in[from:s.pos]; s.r.secrets != nil && len(text) >= s.r.shortest {
 		if clean := s.r.known(text); clean != text {
 			s.note(from, s.pos, clean)
 		}

@@ -17,27 +17,40 @@ func (r *Redactor) phrases(text string) string {
 			last = to
 		}
 	}
+	dashes := strings.Contains(text, "--") // an option or a private key
+	inWord := false
 	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case ':', '=':
-			if strings.HasPrefix(text[i:], "://") {
-				cutOut(urlPassword(text, i+3))
-			} else if r.secretName(nameBefore(text, i)) {
+		c := text[i]
+		switch {
+		case c == '-':
+			if dashes && strings.HasPrefix(text[i:], "-----BEGIN ") {
+				cutOut(privateKey(text, i))
+			}
+			inWord = true
+		case nameByte(c):
+			if !inWord {
+				cutOut(i, token(text, i))
+			}
+			inWord = true
+		case c == ':' && strings.HasPrefix(text[i:], "://"):
+			cutOut(urlPassword(text, i+3))
+			inWord = false
+		case c == ':' || c == '=':
+			if r.secretName(nameBefore(text, i)) {
 				cutOut(valueAfter(text, i+1))
 			}
-		case ' ':
+			inWord = false
+		case c == ' ' && dashes:
 			if name := nameBefore(text, i); strings.HasPrefix(name, "--") && r.secretName(name) {
 				cutOut(valueAfter(text, i+1))
 			}
-		case '-':
-			if strings.HasPrefix(text[i:], "-----BEGIN ") {
-				cutOut(privateKey(text, i))
-			}
-		case 'A', 'e', 'g', 'h', 'n', 'r', 's', 'w', 'x', 'y': // the first letters of tokenForms
-			cutOut(i, token(text, i))
+			inWord = false
+		default:
+			inWord = false
 		}
 		if last > i+1 {
 			i = last - 1
+			inWord = nameByte(text[i])
 		}
 	}
 	if last == 0 {

@@ -86,20 +86,24 @@ func NewRedactor(c RedactorConfig) *Redactor {
 // It returns raw itself when there is nothing to take out. What is not valid
 // JSON is not shown at all: the answer is a JSON string that says so.
 func (r *Redactor) JSON(raw []byte) []byte {
-	out, ok := r.json(raw, maxNest)
-	if !ok {
+	text := string(raw) // so that looking at its parts copies nothing
+	out, ok := r.json(text, maxNest)
+	switch {
+	case !ok:
 		return []byte(`"[not readable as JSON, left out]"`)
+	case out == text:
+		return raw
 	}
-	return out
+	return []byte(out)
 }
 
-func (r *Redactor) json(raw []byte, nest int) ([]byte, bool) {
-	s := scanner{r: r, in: raw, nest: nest}
+func (r *Redactor) json(text string, nest int) (string, bool) {
+	s := scanner{r: r, in: text, nest: nest}
 	if s.space(); !s.value(0) {
-		return nil, false
+		return "", false
 	}
-	if s.space(); s.pos != len(raw) {
-		return nil, false
+	if s.space(); s.pos != len(text) {
+		return "", false
 	}
 	return s.apply(), true
 }
@@ -118,8 +122,8 @@ func (r *Redactor) Text(text string) string { return r.text(text, maxNest) }
 func (r *Redactor) text(text string, nest int) string {
 	text = r.known(text)
 	if nest > 0 && looksLikeJSON(text) {
-		if out, ok := r.json([]byte(text), nest-1); ok {
-			return string(out)
+		if out, ok := r.json(text, nest-1); ok {
+			return out
 		}
 	}
 	return r.phrases(text)
@@ -141,30 +145,33 @@ type edit struct {
 // replace.
 type scanner struct {
 	r     *Redactor
-	in    []byte
+	in    string
 	pos   int
 	nest  int
 	edits []edit
 }
 
 // apply makes the noted edits. One inside another is dropped.
-func (s *scanner) apply() []byte {
+func (s *scanner) apply() string {
 	if len(s.edits) == 0 {
 		return s.in
 	}
 	slices.SortStableFunc(s.edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
 	})
-	out := make([]byte, 0, len(s.in)+16*len(s.edits))
+	var out strings.Builder
+	out.Grow(len(s.in) + 16*len(s.edits))
 	last := 0
 	for _, e := range s.edits {
 		if e.from < last {
 			continue
 		}
-		out = append(append(out, s.in[last:e.from]...), e.text...)
+		out.WriteString(s.in[last:e.from])
+		out.WriteString(e.text)
 		last = e.to
 	}
-	return append(out, s.in[last:]...)
+	out.WriteString(s.in[last:])
+	return out.String()
 }
 
 func (s *scanner) space() {
@@ -331,10 +338,10 @@ func (s *scanner) redactString(from int, escaped bool) {
 // unquote returns the text of the string in[from:to].
 func (s *scanner) unquote(from, to int, escaped bool) string {
 	if !escaped {
-		return string(s.in[from+1 : to-1])
+		return s.in[from+1 : to-1]
 	}
 	var text string
-	if json.Unmarshal(s.in[from:to], &text) != nil { // it was scanned as valid
+	if json.Unmarshal([]byte(s.in[from:to]), &text) != nil { // it was scanned as valid
 		return ""
 	}
 	return text

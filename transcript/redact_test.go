@@ -92,6 +92,24 @@ func TestRedactText(t *testing.T) {
 	}
 }
 
+// The examples have the form that each issuer documents for its keys.
+func TestRedactIssuedTokens(t *testing.T) {
+	body := strings.Repeat("aB3", 24)
+	for _, prefix := range []string{
+		"AIza", "AKIA", "ASIA", "eyJ", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "hf_", "npm_",
+		"sk-", "sk_live_", "sk_test_", "rk_live_", "whsec_", "xapp-", "xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "ya29.",
+	} {
+		for _, before := range []string{"", "use ", "(", "\n", "a,"} {
+			if got, want := redactor().Text(before+prefix+body+" then"), before+hidden+" then"; got != want {
+				t.Errorf("%q became %q", before+prefix+body, got)
+			}
+		}
+		if inside := "word" + prefix + body; redactor().Text(inside) != inside {
+			t.Errorf("%q is part of a word, and was taken out", inside)
+		}
+	}
+}
+
 // encoding/json is the authority on what JSON is and on what a string means.
 func FuzzRedactJSON(f *testing.F) {
 	for _, seed := range []string{

@@ -22,10 +22,19 @@ var tokenForms = [...]struct {
 	{"ya29.", 30}, // Google OAuth
 }
 
-// token returns the end of the issuer-marked secret that begins at i, or i.
+// leastToken is the shortest of the least lengths.
+const leastToken = 20
+
+// token returns the end of the issuer-marked secret that begins at i, the
+// beginning of a word, or i.
 func token(text string, i int) int {
-	if i > 0 && nameByte(text[i-1]) {
-		return i // inside a word
+	if len(text)-i < leastToken {
+		return i
+	}
+	switch text[i : i+2] {
+	case "AI", "AK", "AS", "ey", "gh", "gi", "gl", "hf", "np", "rk", "sk", "wh", "xa", "xo", "ya": // as tokenForms begin
+	default:
+		return i
 	}
 	for _, f := range tokenForms {
 		if !strings.HasPrefix(text[i:], f.prefix) {
