@@ -47,7 +47,8 @@ type Options struct {
 	Retry  provider.Retry
 	Logger *slog.Logger
 	// Began, when not nil, is told of each run that begins, and its answer of
-	// its end; the run goes on with the context it returns.
+	// its end; the run goes on with the context it returns. The view is nil for the
+	// call of one tool without a model.
 	Began func(ctx context.Context, o call.Origin, v *surface.View) (context.Context, func(error))
 }
 

@@ -21,7 +21,7 @@ type ToolCall struct {
 // CallTool runs one tool under the rules of the caller's agent. The error is a
 // *tool.Error, unless the rules themselves cannot be made. A tool that is not
 // allowed is answered in the words of one that does not exist.
-func (r *Runtime) CallTool(ctx context.Context, c ToolCall) (*tool.Tool, *tool.Result, error) {
+func (r *Runtime) CallTool(ctx context.Context, c ToolCall) (_ *tool.Tool, _ *tool.Result, err error) {
 	r.await(ctx)
 	scope, err := r.Scope(ctx, c.Who)
 	if err != nil {
@@ -31,10 +31,13 @@ func (r *Runtime) CallTool(ctx context.Context, c ToolCall) (*tool.Tool, *tool.R
 	if err != nil {
 		return nil, nil, err
 	}
-	res, err := scope.Call(ctx, call.Request{
-		Target: t, Args: c.Args,
-		Origin: call.Origin{Session: c.Session, Run: newID(), Agent: c.Agent, Caller: c.Caller},
-	})
+	origin := call.Origin{Session: c.Session, Run: newID(), Agent: c.Agent, Caller: c.Caller}
+	if r.opt.Began != nil {
+		began, ended := r.opt.Began(ctx, origin, nil)
+		ctx = began
+		defer func() { ended(err) }()
+	}
+	res, err := scope.Call(ctx, call.Request{Target: t, Args: c.Args, Origin: origin})
 	return t, res, err
 }
 

@@ -59,13 +59,6 @@ func serveStdio(ctx context.Context, app *app, opt openOptions) error {
 		return err
 	}
 	defer stop()
-	plan, err := set.Plan() // not the view: to look at it would settle what mode auto chooses
-	if err != nil {
-		return err
-	}
-	// The client's whole stay is one run: its calls stand under one span.
-	ctx, ended := set.watching.startRun(ctx, srv.Origin(), plan.View)
-	defer ended(nil)
 	err = srv.Run(ctx, server.Stdio(app.std.in, app.std.out))
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil // the client left, or a signal came
@@ -91,6 +84,7 @@ func (a *app) newMCPServer(set *toolset, v mcpView) (srv *server.MCP, stop func(
 		Agent:       v.agent,
 		Elicitation: set.elicit,
 		Logger:      a.logger(),
+		Began:       set.watching.startRun,
 		Greet:       v.mode == surface.Directory || v.mode == surface.Auto,
 		Ready: func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, firstAnswerDeadline)
@@ -103,7 +97,7 @@ func (a *app) newMCPServer(set *toolset, v mcpView) (srv *server.MCP, stop func(
 		return nil, nil, err
 	}
 	shown := plan.View
-	stop = v.subscribe(func(p *turn.Plan) {
+	unsubscribe := v.subscribe(func(p *turn.Plan) {
 		// Only what the client sees is announced: a hidden tool that comes or
 		// goes changes no list, and would only cost the client its cache.
 		if !shown.SameTools(p.View) {
@@ -111,7 +105,7 @@ func (a *app) newMCPServer(set *toolset, v mcpView) (srv *server.MCP, stop func(
 		}
 		shown = p.View
 	})
-	return srv, stop, nil
+	return srv, func() { unsubscribe(); srv.Close() }, nil
 }
 
 // resolveServers expands the servers' variables. They resolve late: only here,

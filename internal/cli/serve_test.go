@@ -36,6 +36,7 @@ type served struct {
 	stderr *bytes.Buffer
 	url    string
 	models []string
+	keys   int
 }
 
 // startServe runs "toolsearch serve" with a mock model behind it: providers
@@ -60,22 +61,31 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
 			t.Error(err)
 		}
 	})
-	home := t.TempDir()
-	file := filepath.Join(home, "toolsearch.json5")
-	config := `{
+	s := runServe(t, `{
   tools: {toolSearch: {mode: "tools"}, toolsBySender: {eve: {deny: ["mcp:weather"]}}, toolsByGroup: {lab: {deny: ["mcp:weather"]}},
-    sandbox: {tools: {deny: ["mcp:weather"]}}, subagents: {tools: {deny: ["mcp:weather"]}}}, mcp: {servers: {` + serverConfig(t, "weather", weather) + `}},
+    sandbox: {tools: {deny: ["mcp:weather"]}}, subagents: {tools: {deny: ["mcp:weather"]}}}, mcp: {servers: {`+serverConfig(t, "weather", weather)+`}},
   telemetry: {enabled: true},
   agents: {list: [{id: "main"}, {id: "robot", tools: {deny: ["mcp:weather"]}}, {id: "coder", tools: {toolSearch: {mode: "code"}}}]},
   models: {default: "chat/m", aliases: {fast: "messages/m"}, providers: {
-    chat: {baseUrl: "` + base + `", api: "openai-completions", apiKey: "${MODEL_KEY}", models: [{id: "m"}]},
-    responses: {baseUrl: "` + base + `", api: "openai-responses", models: [{id: "m"}]},
-    messages: {baseUrl: "` + base + `", api: "anthropic-messages", models: [{id: "m", maxTokens: 1000}]},
+    chat: {baseUrl: "`+base+`", api: "openai-completions", apiKey: "${MODEL_KEY}", models: [{id: "m"}]},
+    responses: {baseUrl: "`+base+`", api: "openai-responses", models: [{id: "m"}]},
+    messages: {baseUrl: "`+base+`", api: "anthropic-messages", models: [{id: "m", maxTokens: 1000}]},
   }},
   serve: {listen: "127.0.0.1:0", keys: [{name: "ci", key: "${CI_KEY}"}, {name: "robot", key: "${ROBOT_KEY}", agent: "robot"}, {name: "coder", key: "${CODER_KEY}", agent: "coder"},
     {name: "eve", key: "key-of-eve-0123456789", sender: "eve"}, {name: "lab", key: "key-of-lab-0123456789", group: "lab"},
     {name: "boxed", key: "key-of-boxed-0123456789", sandbox: true}, {name: "child", key: "key-of-child-0123456789", subagent: true}]},
-}`
+}`)
+	if s.keys != 7 {
+		t.Fatalf("it has %d keys", s.keys)
+	}
+	return s, model
+}
+
+// runServe runs "toolsearch serve" with a configuration.
+func runServe(t *testing.T, config string) *served {
+	t.Helper()
+	home := t.TempDir()
+	file := filepath.Join(home, "toolsearch.json5")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +114,11 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
 		Models []string
 		Keys   int
 	}
-	if err := json.Unmarshal(line, &at); err != nil || at.Keys != 7 {
+	if err := json.Unmarshal(line, &at); err != nil {
 		t.Fatalf("it printed %s", line)
 	}
-	s.url, s.models = at.URL, at.Models
-	return s, model
+	s.url, s.models, s.keys = at.URL, at.Models, at.Keys
+	return s
 }
 
 // stop ends the program as a service manager does.

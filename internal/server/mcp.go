@@ -33,6 +33,7 @@ type MCP struct {
 	greet   bool // whether ready is called before the greeting too
 	elicit  *Elicitation
 	origin  call.Origin // of a client whose transport names no session
+	runs    runs
 	logger  *slog.Logger
 }
 
@@ -51,12 +52,14 @@ type Options struct {
 	// client that made it. It belongs into the routes of the approval gate.
 	Elicitation *Elicitation
 	Agent       string // whose settings the surface has
+	// Began, when not nil, is told of the clients' runs; see MCP.Close.
+	Began Began
 }
 
 // NewMCP makes a server. Its own few tools are answered by middleware, so that
 // schemas and results pass through byte for byte.
 func NewMCP(opt Options) *MCP {
-	m := &MCP{surface: opt.Surface, ready: opt.Ready, greet: opt.Greet, elicit: opt.Elicitation}
+	m := &MCP{surface: opt.Surface, ready: opt.Ready, greet: opt.Greet, elicit: opt.Elicitation, runs: runs{began: opt.Began}}
 	if m.ready == nil {
 		m.ready = func(context.Context) {}
 	}
@@ -75,15 +78,15 @@ func NewMCP(opt Options) *MCP {
 	return m
 }
 
-// Origin is that of the calls of a client whose transport names no session, as
-// one over stdio.
-func (m *MCP) Origin() call.Origin { return m.origin }
-
 // Server is the SDK's server, to be connected to a transport.
 func (m *MCP) Server() *mcp.Server { return m.server }
 
 // Run serves one client over the transport until it leaves or ctx ends.
 func (m *MCP) Run(ctx context.Context, t mcp.Transport) error { return m.server.Run(ctx, t) }
+
+// Close ends the runs of the clients that are still there; further ones are told
+// to nobody. It closes no connection.
+func (m *MCP) Close() { m.runs.close() }
 
 // ToolsChanged tells every client that the visible tools changed.
 //
@@ -192,6 +195,7 @@ func (m *MCP) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, e
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call: params are missing"}
 	}
 	m.ready(ctx)
+	ctx = m.runs.enter(ctx, req.Session, m.originOf(req.Session, req.Extra), m.surface.View())
 	return m.elicit.serve(ctx, req, m.progress(ctx, req), func(ctx context.Context, progress func(tool.Progress)) (mcp.Result, error) {
 		return m.answer(ctx, req, progress)
 	})

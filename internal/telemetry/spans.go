@@ -29,8 +29,8 @@ func (t *Telemetry) StartRun(ctx context.Context, o call.Origin, mode string) (_
 	if o.Agent != "" {
 		name += " " + clean(o.Agent)
 	}
-	ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(append(originAttributes(o),
-		attribute.String(attrOperation, opInvokeAgent), attribute.String(attrMode, clean(mode)))...))
+	ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(appendSet(append(originAttributes(o),
+		attribute.String(attrOperation, opInvokeAgent)), attrMode, mode)...))
 	key := keyOf(o)
 	t.mu.Lock()
 	_, taken := t.runs[key]
