@@ -103,7 +103,7 @@ type Run struct {
 	tools    []provider.Tool
 	front    []provider.Tool // tools at the start; it never changes
 	local    map[string]Local
-	callers  map[string]provider.Tool // the caller's own definitions
+	callers  callers
 	messages []provider.Message
 	repeats  repeats
 	work     sync.WaitGroup // calls in progress
@@ -143,8 +143,10 @@ func Start(ctx context.Context, o Options) (*Run, error) {
 	for _, l := range o.Local {
 		r.local[l.Tool.Name] = l
 	}
-	r.callers = o.callers()
-	if r.tools, err = offer(o, r.callers); err != nil {
+	visible := o.Tools.Visible()
+	r.callers = o.callers(visible)
+	r.callers.calls(r.messages)
+	if r.tools, err = r.offer(visible); err != nil {
 		return nil, fmt.Errorf("start a run: %w", err)
 	}
 	r.front = slices.Clip(r.tools)
@@ -336,10 +338,9 @@ func (r *Run) request() *provider.Request {
 		// The caller's wish that a tool be called is met by the first call; kept up,
 		// the model could never answer. What only limits its choice holds on.
 		req.Params.Choice = provider.ChooseAuto
-		if i := req.Fields.Index("tool_choice"); i >= 0 {
-			req.Fields = slices.Delete(slices.Clone(req.Fields), i, i+1)
-		}
+		req.Fields = withoutChoice(req.Fields)
 	}
+	r.callers.choice(&req)
 	return &req
 }
 
@@ -368,6 +369,7 @@ func (r *Run) answer(emit func(provider.Event) error) error {
 // show adds tools at the end, unless the model sees them already.
 func (r *Run) show(tools []provider.Tool) {
 	for _, t := range tools {
+		t = r.callers.renamed(t)
 		if !slices.ContainsFunc(r.tools, func(o provider.Tool) bool { return o.Name == t.Name && t.Name != "" }) {
 			r.tools = append(r.tools, t)
 		}

@@ -268,7 +268,7 @@ func (rd *round) ask(c *running, asked client.Call) (q *ask, direct bool, err er
 	c.asked++
 	direct = c.asked == 1 && !surface.IsControl(c.call.Name)
 	q = &ask{call: c, reply: make(chan provider.Answer, 1), block: provider.Block{Kind: provider.ToolCall}}
-	q.block.Call = provider.Call{ID: "call_" + rand.Text(), Name: asked.Name, Args: asked.Args, Namespace: rd.run.callers[asked.Name].Namespace}
+	q.block.Call = provider.Call{ID: "call_" + rand.Text(), Name: asked.Name, Args: asked.Args, Namespace: rd.run.callers.own[asked.Name].Namespace}
 	if direct {
 		q.block.Call.ID = c.id
 		if c.id == c.call.ID && c.call.Name == asked.Name && bytes.Equal(c.call.Args, asked.Args) {

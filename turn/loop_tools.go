@@ -10,20 +10,21 @@ import (
 
 	"github.com/toolsearch/toolsearch/internal/editdistance"
 	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
 // offer lists the tools that a run's model is shown, in an order that holds for
 // the whole session: what is visible, the Local ones, the API's own, a tool that
 // the caller demands, and at the end those that were added.
-func offer(o Options, callers map[string]provider.Tool) ([]provider.Tool, error) {
-	visible := o.Tools.Visible()
+func (r *Run) offer(visible []surface.Visible) ([]provider.Tool, error) {
+	o := r.opt
 	out := make([]provider.Tool, 0, len(visible)+len(o.Local)+len(o.Added))
 	names := make(map[string]struct{}, len(visible))
 	for _, v := range visible {
 		t := provider.Tool{Name: v.Name, Description: v.Description, Parameters: v.Parameters}
 		if v.Tool != nil {
-			t = o.shown(t, v.Tool, callers)
+			t = r.shown(t, v.Tool)
 		}
 		names[t.Name] = struct{}{}
 		out = append(out, t)
@@ -41,11 +42,12 @@ func offer(o Options, callers map[string]provider.Tool) ([]provider.Tool, error)
 		}
 	}
 	if name, ok := strings.CutPrefix(string(o.Request.Params.Choice), "="); ok {
-		if t, own := callers[name]; own {
+		if t, own := r.callers.own[name]; own {
 			o.Added = append([]provider.Tool{t}, o.Added...)
 		}
 	}
 	for _, t := range o.Added {
+		t = r.callers.renamed(t)
 		if _, shown := names[t.Name]; !shown || t.Name == "" {
 			names[t.Name] = struct{}{}
 			out = append(out, t)
@@ -54,28 +56,14 @@ func offer(o Options, callers map[string]provider.Tool) ([]provider.Tool, error)
 	return out, nil
 }
 
-// callers are the caller's own definitions by name.
-func (o *Options) callers() map[string]provider.Tool {
-	out := make(map[string]provider.Tool, len(o.Request.Tools))
-	for _, t := range o.Request.Tools {
-		if t.Name != "" {
-			out[t.Name] = t
-		}
-	}
-	return out
-}
-
 // shown is a visible tool as the request offers it: a caller's own one as the
-// caller wrote it.
-func (o *Options) shown(t provider.Tool, target *tool.Tool, callers map[string]provider.Tool) provider.Tool {
+// caller wrote it, but for a name that the wire does not take.
+func (r *Run) shown(t provider.Tool, target *tool.Tool) provider.Tool {
 	hidden := target.Mode == tool.Cataloged
-	if own, ok := callers[target.Name]; ok && target.Source == tool.Client {
-		if own.Name != t.Name {
-			own.Name, own.Native = t.Name, provider.Native{}
-		}
-		t, hidden = own, own.Defer
+	if own, ok := r.callers.own[target.Name]; ok && target.Source == tool.Client {
+		t, hidden = r.callers.renamed(own), own.Defer
 	}
-	if hidden = hidden && o.Defer; t.Defer != hidden {
+	if hidden = hidden && r.opt.Defer; t.Defer != hidden {
 		t.Defer, t.Native = hidden, provider.Native{}
 	}
 	return t

@@ -263,16 +263,14 @@ func (s *nativeSearch) search(ctx context.Context, session *toolsearch.Session, 
 	var theirs []provider.Tool
 	out := turn.LocalAnswer{}
 	for _, t := range found {
+		names = append(names, surface.WireName(t, surface.ModelNameLimit))
 		own, isClient := s.tools[t.Name]
 		if t.Source == tool.Client && isClient {
 			theirs = append(theirs, own)
 			out.Add = append(out.Add, shown(own))
-			names = append(names, own.Name)
 			continue
 		}
-		o := offered(t)
-		out.Add = append(out.Add, o)
-		names = append(names, o.Name)
+		out.Add = append(out.Add, offered(t))
 	}
 	said := "No tool fits. Search again with other words."
 	if len(names) > 0 {

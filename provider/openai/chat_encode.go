@@ -28,12 +28,13 @@ func (chat) EncodeRequest(r *provider.Request) ([]byte, error) {
 			o = append(o, tool.Member{Name: "tools", Value: tool.JoinArray(tools[:n])})
 		}
 	}
-	rest := r.Fields
+	choose := func(name string) json.RawMessage {
+		return object(tool.Member{Name: "type", Value: quote("function")},
+			tool.Member{Name: "function", Value: object(tool.Member{Name: "name", Value: quote(name)})})
+	}
+	rest := addChoice(r.Fields, r.Params.Choice, choose)
 	if r.API != provider.Chat {
-		rest = writeParams(r.Params, "max_completion_tokens", func(name string) json.RawMessage {
-			return object(tool.Member{Name: "type", Value: quote("function")},
-				tool.Member{Name: "function", Value: object(tool.Member{Name: "name", Value: quote(name)})})
-		})
+		rest = writeParams(r.Params, "max_completion_tokens", choose)
 		if stop, err := tool.Encode(r.Params.Stop); err == nil && len(r.Params.Stop) > 0 {
 			rest = append(rest, tool.Member{Name: "stop", Value: stop})
 		}

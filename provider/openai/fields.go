@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/tool"
@@ -178,17 +179,26 @@ func writeParams(p provider.Params, limit string, choose func(name string) json.
 	if p.TopP != nil {
 		add("top_p", *p.TopP)
 	}
-	switch p.Choice {
-	case provider.ChooseAuto:
-	case provider.ChooseNone:
-		add("tool_choice", "none")
-	case provider.ChooseAny:
-		add("tool_choice", "required")
-	default:
-		out = append(out, tool.Member{Name: "tool_choice", Value: choose(string(p.Choice[1:]))})
-	}
+	out = addChoice(out, p.Choice, choose)
 	if p.Parallel != nil {
 		add("parallel_tool_calls", *p.Parallel)
 	}
 	return out
+}
+
+// addChoice adds tool_choice where there is something to say, and nothing says
+// it yet.
+func addChoice(o tool.Object, choice provider.ToolChoice, choose func(name string) json.RawMessage) tool.Object {
+	var said json.RawMessage
+	switch {
+	case choice == provider.ChooseAuto || o.Index("tool_choice") >= 0:
+		return o
+	case choice == provider.ChooseNone:
+		said = quote("none")
+	case choice == provider.ChooseAny:
+		said = quote("required")
+	default:
+		said = choose(string(choice[1:]))
+	}
+	return append(slices.Clip(o), tool.Member{Name: "tool_choice", Value: said})
 }

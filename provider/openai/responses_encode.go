@@ -30,16 +30,17 @@ func (responses) EncodeRequest(r *provider.Request) ([]byte, error) {
 	if r.Stream {
 		o = append(o, tool.Member{Name: "stream", Value: json.RawMessage("true")})
 	}
+	choose := func(name string) json.RawMessage {
+		return object(tool.Member{Name: "type", Value: quote("function")}, tool.Member{Name: "name", Value: quote(name)})
+	}
 	if r.API == provider.Responses {
-		more := r.Fields
+		more := addChoice(r.Fields, r.Params.Choice, choose)
 		if !r.Stream {
 			more = without(more, "stream_options")
 		}
 		return marshal(append(o, more...)), nil
 	}
-	return marshal(append(o, writeParams(r.Params, "max_output_tokens", func(name string) json.RawMessage {
-		return object(tool.Member{Name: "type", Value: quote("function")}, tool.Member{Name: "name", Value: quote(name)})
-	})...)), nil
+	return marshal(append(o, writeParams(r.Params, "max_output_tokens", choose)...)), nil
 }
 
 // continues says whether a request needs no input, since the API has one.
