@@ -237,7 +237,9 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 		return nil, err
 	}
 	unfollow := set.watching.follow(set)
+	warned := func() {}
 	set.close = func() {
+		warned()
 		unfollow()
 		if err := set.Close(); err != nil {
 			fmt.Fprintf(a.std.err, "warning: stop the servers: %v\n", err)
@@ -250,11 +252,14 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	for _, w := range set.warnings {
 		fmt.Fprintf(a.std.err, "warning: %s\n", w)
 	}
-	if opt.wait {
+	switch {
+	case opt.wait:
 		if err := a.waitFor(ctx, set); err != nil {
 			set.close()
 			return nil, err
 		}
+	case opt.calls:
+		warned = a.warnLater(ctx, set)
 	}
 	return set, nil
 }
@@ -288,7 +293,7 @@ func (a *app) waitFor(ctx context.Context, set *toolset) error {
 			fmt.Fprintf(a.std.err, "warning: server %q is not available: %s\n", st.Name, st.LastError)
 		}
 	}
-	return nil
+	return a.warnOfUnknown(set)
 }
 
 // coreTools opens the core tools, in the current folder.

@@ -86,7 +86,10 @@ func diagnose(ctx context.Context, app *app) []check {
 		return append(checks, check{Name: "tools", Detail: err.Error(), Hint: "mend the configuration as the message says"})
 	}
 	defer set.close()
-	if err := set.Wait(ctx); err != nil {
+	if err = set.Wait(ctx); err == nil {
+		err = app.warnOfUnknown(set)
+	}
+	if err != nil {
 		return append(checks, check{Name: "servers", Detail: err.Error()})
 	}
 	for _, st := range set.Status() {

@@ -82,9 +82,6 @@ func makePlanReport(set *toolset) (planReport, error) {
 		Sources:  map[tool.Source]int{tool.OpenClaw: 0, tool.MCP: 0, tool.Client: 0},
 		Warnings: append(append([]string{}, set.warnings...), plan.Warnings...),
 	}
-	for _, w := range set.policy.Unknown(plan.Offered) {
-		rep.Warnings = append(rep.Warnings, w.String())
-	}
 	if c := plan.View.Catalog; c != nil {
 		rep.Catalog, rep.Sources = c.Len(), c.Sources()
 	}

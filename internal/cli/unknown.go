@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/toolsearch/toolsearch/approval"
+	"github.com/toolsearch/toolsearch/internal/config"
+	"github.com/toolsearch/toolsearch/policy"
+	"github.com/toolsearch/toolsearch/tool"
+)
+
+// unknownNames warns of every name in the rules that no offered tool bears: those
+// of the policy, whoever it is for, of the approvals and of the hooks. A slip in
+// one of them leaves open what it was to close. Each name is told of once.
+func unknownNames(cfg *config.Config, offered []*tool.Tool) []policy.Warning {
+	var all []policy.Warning
+	seen := map[string]bool{}
+	for _, l := range namingLayers(cfg) {
+		p, _, err := policy.Compile([]policy.Layer{l})
+		if err != nil {
+			continue // whoever applies the rules reports it
+		}
+		for _, w := range p.Unknown(offered) {
+			if !seen[w.Text] {
+				seen[w.Text] = true
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// namingLayers are all rules of a configuration that name tools, as policies.
+func namingLayers(cfg *config.Config) []policy.Layer {
+	layers := cfg.AllPolicyLayers()
+	for i, r := range cfg.Tools.Approvals.Rules {
+		l := policy.Layer{Scope: policy.ScopeGlobal, Name: fmt.Sprintf("tools.approvals.rules[%d]", i)}
+		if r.Action == approval.RuleAllow {
+			l.Rules.Allow = config.Entries(r.Tools)
+		} else {
+			l.Rules.Deny = config.Entries(r.Tools)
+		}
+		layers = append(layers, l)
+	}
+	for _, h := range cfg.Tools.Hooks {
+		if len(h.Tools) > 0 {
+			layers = append(layers, policy.Layer{Scope: policy.ScopeGlobal, Name: "tools.hooks", Rules: policy.Rules{Deny: config.Entries(h.Tools)}})
+		}
+	}
+	return layers
+}
+
+// maxUnknown bounds the unknown names that are printed.
+const maxUnknown = 20
+
+// printUnknown tells of unknown names.
+func (a *app) printUnknown(names []policy.Warning) {
+	for i, w := range names {
+		if i == maxUnknown {
+			fmt.Fprintf(a.std.err, "warning: %d more entries of the rules match no tool: 'toolsearch plan' lists them\n", len(names)-i)
+			break
+		}
+		fmt.Fprintf(a.std.err, "warning: %s\n", w)
+	}
+}
+
+// warnOfUnknown prints the unknown names of a set whose servers have answered or
+// failed, and adds them to its warnings.
+func (a *app) warnOfUnknown(set *toolset) error {
+	plan, err := set.Plan()
+	if err != nil {
+		return err
+	}
+	names := unknownNames(set.cfg, plan.Offered)
+	for _, w := range names {
+		set.warnings = append(set.warnings, w.String())
+	}
+	a.printUnknown(names)
+	return nil
+}
+
+// warnLater prints the unknown names for a program that does not wait for its
+// servers, once they have answered or failed, unless stop comes first.
+func (a *app) warnLater(ctx context.Context, set *toolset) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if set.Wait(ctx) != nil {
+			return // stopped, or nothing is allowed: whoever plans reports it
+		}
+		if plan, err := set.Plan(); err == nil {
+			a.printUnknown(unknownNames(set.cfg, plan.Offered))
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
