@@ -115,25 +115,3 @@ func JSONResult(v any) (*Result, error) {
 	}
 	return &Result{Content: []Content{Text(string(raw))}, Details: raw}, nil
 }
-
-// ParseMCPResult reads a tools/call result, keeping raw as it is. Unknown
-// content types and fields survive.
-func ParseMCPResult(raw json.RawMessage) (*Result, error) {
-	var body struct {
-		Content           []Content       `json:"content"`
-		StructuredContent json.RawMessage `json:"structuredContent"`
-		IsError           bool            `json:"isError"`
-	}
-	if err := json.Unmarshal(raw, &body); err != nil {
-		return nil, fmt.Errorf("read tools/call result: %w", err)
-	}
-	if string(body.StructuredContent) == "null" {
-		body.StructuredContent = nil
-	}
-	return &Result{
-		Content: body.Content,
-		Details: body.StructuredContent,
-		IsError: body.IsError,
-		Raw:     raw,
-	}, nil
-}

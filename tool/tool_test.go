@@ -129,6 +129,61 @@ func TestParseMCPResultKeepsUnknown(t *testing.T) {
 	}
 }
 
+// A result that one reader would understand in one way and the next in another is
+// made one that all understand alike: who budgets, records and hooks a result
+// sees what the client gets.
+func TestParseMCPResultHasOneReading(t *testing.T) {
+	for name, c := range map[string]struct{ in, raw, text string }{
+		"content in other letters after it": {
+			`{"content":[{"type":"text","text":"a"}],"CONTENT":[]}`, `{"content":[{"type":"text","text":"a"}]}`, "a"},
+		"content in other letters before it": {
+			`{"Content":[{"type":"text","text":"b"}],"content":[{"type":"text","text":"a"}]}`, `{"content":[{"type":"text","text":"a"}]}`, "a"},
+		"content in other letters alone": {
+			`{"Content":[{"type":"text","text":"b"}],"x":1}`, `{"x":1}`, ""},
+		"content twice": {
+			`{"content":[{"type":"text","text":"b"}],"content":[{"type":"text","text":"a"}]}`, `{"content":[{"type":"text","text":"a"}]}`, "a"},
+		"a letter that folds to s": {
+			`{"content":[],"i\u017fError":true,"re\u017fultType":"input_required"}`, `{"content":[]}`, ""},
+		"the kind of result in other letters": {
+			`{"resultType":"complete","RESULTTYPE":"input_required","InputRequests":{},"content":[]}`, `{"resultType":"complete","content":[]}`, ""},
+		"a block's text": {
+			`{"content":[{"type":"text","text":"a","TEXT":"b"}]}`, `{"content":[{"type":"text","text":"a"}]}`, "a"},
+		"a block's type": {
+			`{"content":[{"type":"image","TYPE":"text","data":"eA==","Data":"","mimeType":"image/png"}]}`,
+			`{"content":[{"type":"image","data":"eA==","mimeType":"image/png"}]}`, ""},
+		"a resource's text": {
+			`{"content":[{"type":"resource","resource":{"uri":"u:","text":"a","Text":"b"}}]}`,
+			`{"content":[{"type":"resource","resource":{"uri":"u:","text":"a"}}]}`, ""},
+		"what the protocol does not know": {
+			`{"content":[{"type":"text","text":"a","x":1,"X":2}],"y":1,"Y":2}`, `{"content":[{"type":"text","text":"a","x":1,"X":2}],"y":1,"Y":2}`, "a"},
+	} {
+		r, err := tool.ParseMCPResult(json.RawMessage(c.in))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if string(r.Raw) != c.raw || r.Text() != c.text || r.IsError {
+			t.Errorf("%s: raw %s, text %q, isError %v; want raw %s, text %q, no error", name, r.Raw, r.Text(), r.IsError, c.raw, c.text)
+		}
+		blocks, err := json.Marshal(r.Content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := tool.ReadObject(r.Raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.Get("content"); got != nil && string(got) != string(blocks) {
+			t.Errorf("%s: the blocks are %s, and raw says %s", name, blocks, got)
+		}
+	}
+	for _, bad := range []string{`{"content":{}}`, `{"content":["x"]}`, `{"content":[{"type":1}]}`, `{"isError":"no"}`, `{"content":[`} {
+		if r, err := tool.ParseMCPResult(json.RawMessage(bad)); err == nil {
+			t.Errorf("%s was read as %+v", bad, r)
+		}
+	}
+}
+
 // A refusal is machine-readable, bounded and clean, and shows no cause.
 func TestErrorJSON(t *testing.T) {
 	e := &tool.Error{

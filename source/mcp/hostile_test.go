@@ -230,8 +230,13 @@ func TestHugeAnswerIsRefusedWithoutExhaustingMemory(t *testing.T) {
 
 func TestOddAnswers(t *testing.T) {
 	m := started(t, quick(), scripted(t, "s", mcptest.Script{Tools: listed(
-		mcptest.ToolDeep, mcptest.ToolRefuse, mcptest.ToolInput, mcptest.ToolEcho, "unheard", "scalar"),
-		Results: map[string]json.RawMessage{"scalar": json.RawMessage(`"just a string"`)},
+		mcptest.ToolDeep, mcptest.ToolRefuse, mcptest.ToolInput, mcptest.ToolEcho, "unheard", "scalar", "masked", "twice", "task"),
+		Results: map[string]json.RawMessage{
+			"scalar": json.RawMessage(`"just a string"`),
+			"masked": json.RawMessage(`{"resultType":"input_required","RESULTTYPE":"complete","inputRequests":{"approval":{"method":"elicitation/create","params":{}}},"content":[]}`),
+			"twice":  json.RawMessage(`{"resultType":"complete","resultType":"input_required","inputRequests":{},"content":[]}`),
+			"task":   json.RawMessage(`{"resultType":["complete"],"content":[]}`),
+		},
 	}))
 	t.Run("deeply nested", func(t *testing.T) {
 		want := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
@@ -254,6 +259,16 @@ func TestOddAnswers(t *testing.T) {
 	t.Run("asks for input", func(t *testing.T) {
 		_, err := call(t, m, mcptest.ToolInput, `{}`)
 		wantError(t, err, tool.CodeFailed, "further input")
+	})
+	t.Run("asks for input behind a second reading", func(t *testing.T) {
+		for _, name := range []string{"masked", "twice"} {
+			_, err := call(t, m, name, `{}`)
+			wantError(t, err, tool.CodeFailed, "further input")
+		}
+	})
+	t.Run("of no kind that is known", func(t *testing.T) {
+		_, err := call(t, m, "task", `{}`)
+		wantError(t, err, tool.CodeFailed, "no result")
 	})
 	t.Run("no object", func(t *testing.T) {
 		_, err := call(t, m, "scalar", `{}`)

@@ -281,25 +281,36 @@ type callError struct {
 func (e *callError) Error() string { return e.cause.Error() }
 func (e *callError) Unwrap() error { return e.cause }
 
-// readResult keeps the raw bytes and refuses what is no final result.
+// readResult keeps the raw bytes and refuses what is no final result. It reads
+// what is passed on: ParseMCPResult leaves one reading of each member.
 func readResult(s *server, inv *invoker, raw json.RawMessage) (*tool.Result, error) {
-	kind := lenient[struct {
-		Type string `json:"resultType"`
-	}](raw).Type
-	if kind == "input_required" {
+	res, err := tool.ParseMCPResult(raw)
+	if err != nil {
+		return nil, noResult(s, inv, err)
+	}
+	members, err := tool.SplitObject(res.Raw)
+	if err != nil {
+		return nil, noResult(s, inv, err)
+	}
+	kind := members.Get("resultType")
+	switch name, ok := tool.ReadString(kind); {
+	case kind == nil, ok && name == "complete":
+		return res, nil
+	case ok && name == "input_required":
 		return nil, &tool.Error{
 			Code:   tool.CodeFailed,
 			Reason: fmt.Sprintf("MCP server %q asks for further input from the user to run %q, which cannot be given here", s.cfg.Name, inv.shown),
 			Next:   "Give the tool everything it needs in its arguments, or use another tool.",
 		}
 	}
-	res, err := tool.ParseMCPResult(raw)
-	if err != nil {
-		return nil, &tool.Error{
-			Code:   tool.CodeFailed,
-			Reason: fmt.Sprintf("MCP server %q answered the call of %q with something that is no result; side effects may have happened", s.cfg.Name, inv.shown),
-			Err:    err,
-		}
+	return nil, noResult(s, inv, fmt.Errorf("its resultType is %s", tool.Clean(string(kind), maxLabel)))
+}
+
+// noResult refuses an answer that is not the result of the call.
+func noResult(s *server, inv *invoker, cause error) *tool.Error {
+	return &tool.Error{
+		Code:   tool.CodeFailed,
+		Reason: fmt.Sprintf("MCP server %q answered the call of %q with something that is no result; side effects may have happened", s.cfg.Name, inv.shown),
+		Err:    cause,
 	}
-	return res, nil
 }
