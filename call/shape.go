@@ -137,6 +137,9 @@ func (s *shaping) read() {
 		switch {
 		case c.Type == tool.TypeText:
 			p.text = c.Text()
+			if hidesText(c, p.text) {
+				p.block, s.changed = tool.Text(p.text), true
+			}
 		case c.Type == tool.TypeImage, c.Type == tool.TypeAudio, c.Type == tool.TypeResource && !isTextResource(c):
 			why := s.problem(c)
 			if why != "" {
@@ -153,6 +156,16 @@ func (s *shaping) read() {
 		s.total += p.width
 		s.parts = append(s.parts, p)
 	}
+}
+
+// hidesText reports a text block with much besides its text, or with members that
+// readers take for different texts: not all of what it holds was counted.
+func hidesText(c tool.Content, text string) bool {
+	if len(c.Raw)-len(text) <= leastBlock { // nearly every block
+		return false
+	}
+	o, err := tool.ReadObject(c.Raw)
+	return err != nil || foldedTwice(o) || len(c.Raw)-len(o.Get("text")) > maxMediaExtra
 }
 
 // problem says why a block of bytes must not be passed on.

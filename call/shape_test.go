@@ -223,6 +223,32 @@ func TestShapeMedia(t *testing.T) {
 	}
 }
 
+// What a text block holds besides its text is no way around the budget.
+func TestShapeTextBlockWithMuchBesides(t *testing.T) {
+	much := strings.Repeat("x", 30_000)
+	for name, raw := range map[string]string{
+		"a member of its own":     `{"type":"text","text":"short","note":"` + much + `"}`,
+		"annotations":             `{"type":"text","text":"short","annotations":{"audience":["` + much + `"]}}`,
+		"a name":                  `{"type":"text","text":"short","` + much + `":1}`,
+		"many members":            `{"type":"text","text":"short"` + strings.Repeat(`,"n":"0123456789"`, 2000) + `}`,
+		"a second text":           `{"type":"text","text":"` + much + `","text":"short"}`,
+		"a text in other letters": `{"type":"text","Text":"` + much + `","text":"short"}`,
+	} {
+		got, _ := call.Shape(&tool.Result{Content: []tool.Content{{Type: tool.TypeText, Raw: json.RawMessage(raw)}}}, limits(t, 1000))
+		if len(got.Content) != 1 || len(got.Content[0].Raw) > 2000 || got.Text() != "short" {
+			t.Errorf("%s: %d bytes are left, with the text %.60q; want its text alone", name, len(got.Content[0].Raw), got.Text())
+		}
+	}
+	// What is little passes byte for byte.
+	res := &tool.Result{Content: []tool.Content{
+		{Type: tool.TypeText, Raw: json.RawMessage(`{"type":"text","text":"a","annotations":{"priority":0.5},"_meta":{"k":"` + strings.Repeat("v", 900) + `"}}`)},
+		tool.Binary(tool.TypeImage, "image/png", []byte(png)),
+	}}
+	if got, cut := call.Shape(res, limits(t, 1000)); got != res || cut != nil {
+		t.Errorf("a small block came back as %s with cut %+v; want itself", got.Content[0].Raw, cut)
+	}
+}
+
 // randomJSON makes a document of about size nodes.
 func randomJSON(r *rand.Rand, depth int) string {
 	texts := []string{"", "a", `\"`, `\\`, `\ud83d\ude00`, "😀", "é", `\n`, "word ", strings.Repeat("long ", 60)}
