@@ -245,7 +245,7 @@ func (r *Run) end(cause error) {
 	m := provider.Message{Role: provider.User}
 	for _, c := range r.round.calls {
 		if c.state != done {
-			c.fail(&tool.Error{Code: tool.CodeCancelled, Reason: tool.Clean(c.call.Name, 200) + " was not called: the run was ended"})
+			c.fail(&tool.Error{Code: tool.CodeCancelled, Reason: tool.Clean(c.call.FullName(), 200) + " was not called: the run was ended"})
 			c.answer.CallID = c.call.ID
 		}
 		m.Blocks = append(m.Blocks, provider.Block{Kind: provider.ToolAnswer, Answer: c.answer})
@@ -370,7 +370,7 @@ func (r *Run) answer(emit func(provider.Event) error) error {
 func (r *Run) show(tools []provider.Tool) {
 	for _, t := range tools {
 		t = r.callers.renamed(t)
-		if !slices.ContainsFunc(r.tools, func(o provider.Tool) bool { return o.Name == t.Name && t.Name != "" }) {
+		if !slices.ContainsFunc(r.tools, func(o provider.Tool) bool { return t.Name != "" && o.FullName() == t.FullName() }) {
 			r.tools = append(r.tools, t)
 		}
 	}

@@ -55,7 +55,7 @@ func (r *Run) observe(a Activity) {
 
 // perform makes one call and keeps what became of it.
 func (r *Run) perform(rd *round, c *running) {
-	a := Activity{Kind: CallStarted, ID: c.id, Name: c.call.Name, Args: c.call.Args}
+	a := Activity{Kind: CallStarted, ID: c.id, Name: c.call.FullName(), Args: c.call.Args}
 	r.observe(a)
 	began := time.Now()
 	r.resolve(rd, c)
@@ -82,22 +82,22 @@ func (r *Run) resolve(rd *round, c *running) {
 		if p := recover(); p != nil {
 			c.fail(&tool.Error{
 				Code:   tool.CodeFailed,
-				Reason: tool.Clean(c.call.Name, 200) + " failed: it panicked",
+				Reason: tool.Clean(c.call.FullName(), 200) + " failed: it panicked",
 				Next:   "Side effects may have happened: check before you repeat it.",
 				Err:    fmt.Errorf("panic: %v\n%s", p, debug.Stack()),
 			})
 		}
 	}()
 	if c.before.own && c.before.count >= maxFailures-1 {
-		c.fail(refusedRepeat(c.call.Name))
+		c.fail(refusedRepeat(c.call.FullName()))
 		return
 	}
-	args, bad := asObject(c.call.Name, c.call.Args)
+	args, bad := asObject(c.call.FullName(), c.call.Args)
 	if bad != nil {
 		c.fail(bad)
 		return
 	}
-	if l, ok := r.local[c.call.Name]; ok {
+	if l, ok := r.local[c.call.FullName()]; ok {
 		asked := c.call
 		asked.Args = args
 		c.local(l.Call(r.ctx, asked))
@@ -106,12 +106,12 @@ func (r *Run) resolve(rd *round, c *running) {
 	origin := r.opt.Origin
 	origin.CallID = c.id
 	ctx := client.WithAsker(r.ctx, asker{rd, c})
-	res, err := r.opt.Tools.Call(ctx, c.call.Name, surface.Request{Args: args, Origin: origin})
+	res, err := r.opt.Tools.Call(ctx, c.call.FullName(), surface.Request{Args: args, Origin: origin})
 	if err == nil && res == nil {
 		err = errors.New("the tool gave neither a result nor an error")
 	}
 	if err != nil {
-		c.fail(r.suggest(c.call.Name, err))
+		c.fail(r.suggest(c.call.FullName(), err))
 		return
 	}
 	rd.mu.Lock()
@@ -123,7 +123,7 @@ func (r *Run) resolve(rd *round, c *running) {
 		c.answer = answerOf(res)
 	}
 	if res.IsError {
-		c.code, c.own = judge(c.call.Name, res)
+		c.code, c.own = judge(c.call.FullName(), res)
 	}
 }
 

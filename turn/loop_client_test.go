@@ -131,10 +131,10 @@ func TestRunTellsCallsOfOneIDApart(t *testing.T) {
 // an ordinary call too.
 func TestRunReachesHiddenClientTools(t *testing.T) {
 	model := scripted(
-		says(calls("c1", "tool_call", `{"id":"client:client:pick","args":{"n":1}}`), calls("c2", "pick", `{"n":2}`)),
+		says(calls("c1", "tool_call", `{"id":"client:client:files__pick","args":{"n":1}}`), calls("c2", "files__pick", `{"n":2}`)),
 		says(text("Done.")),
 	)
-	r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, append(clientTools(t, false, "pick"), echoing("x"))...),
+	r := start(t, turn.Options{Model: model, Tools: box(t, surface.Tools, append(clientTools(t, false, "files__pick"), echoing("x"))...),
 		Request: provider.Request{Tools: []provider.Tool{{Name: "pick", Namespace: "files"}}}})
 	step := next(t, r, turn.Input{})
 	if len(step.Calls) != 2 {
@@ -144,12 +144,12 @@ func TestRunReachesHiddenClientTools(t *testing.T) {
 	if first.Name != "pick" || string(first.Args) != `{"n":1}` || first.ID == "c1" || len(first.ID) < 20 || first.Namespace != "files" {
 		t.Errorf("through tool_call: %+v", first)
 	}
-	if second.ID != "c2" || string(second.Args) != `{"n":2}` {
+	if second.ID != "c2" || second.Name != "pick" || second.Namespace != "files" || string(second.Args) != `{"n":2}` {
 		t.Errorf("by name: %+v", second)
 	}
 	next(t, r, turn.Input{Answers: []provider.Answer{answer(first.ID, "A"), answer("c2", "B")}})
 	got := lastAnswers(t, model.request(t, 1))
-	if !strings.HasPrefix(got[0], "c1: ") || !strings.Contains(got[0], `"id":"client:client:pick"`) || !strings.Contains(got[0], `"result":"A"`) || got[1] != "c2: B" {
+	if !strings.HasPrefix(got[0], "c1: ") || !strings.Contains(got[0], `"id":"client:client:files__pick"`) || !strings.Contains(got[0], `"result":"A"`) || got[1] != "c2: B" {
 		t.Errorf("the answers are %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -9,7 +10,8 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// callers are the tools that the caller of a run brought, under their names.
+// callers are the tools that the caller of a run brought, under their full names:
+// two namespaces may have a tool of one name.
 type callers struct {
 	own map[string]provider.Tool // as the caller wrote them
 	// wire has what the model's API is told in place of a name that it might not
@@ -22,8 +24,9 @@ func (o *Options) callers(visible []surface.Visible) callers {
 	c := callers{own: make(map[string]provider.Tool, len(o.Request.Tools)), wire: map[string]string{}}
 	for _, t := range o.Request.Tools {
 		if t.Name != "" {
-			c.own[t.Name] = t
-			c.name(t.Name, surface.WireName(&tool.Tool{Source: tool.Client, Owner: tool.ClientOwner, Name: t.Name}, surface.ModelNameLimit))
+			name := t.FullName()
+			c.own[name] = t
+			c.name(name, surface.WireName(&tool.Tool{Source: tool.Client, Owner: tool.ClientOwner, Name: name}, surface.ModelNameLimit))
 		}
 	}
 	for _, v := range visible { // what is shown is called as it is shown
@@ -40,12 +43,22 @@ func (c callers) name(name, wire string) {
 	}
 }
 
-// renamed is a tool of the caller as the model's API is told of it.
+// renamed is a tool of the caller as the model's API is told of it. What has
+// another name stands in no namespace.
 func (c callers) renamed(t provider.Tool) provider.Tool {
-	if wire, ok := c.wire[t.Name]; ok {
-		t.Name, t.Native = wire, provider.Native{}
+	if wire, ok := c.wire[t.FullName()]; ok {
+		t.Name, t.Namespace, t.Group, t.Native = wire, "", nil, provider.Native{}
 	}
 	return t
+}
+
+// asked is a call as the caller reads it: of the tool as it wrote that.
+func (c callers) asked(name string, args json.RawMessage) provider.Call {
+	call := provider.Call{Name: name, Args: args}
+	if own, ok := c.own[name]; ok {
+		call.Name, call.Namespace = own.Name, own.Namespace
+	}
+	return call
 }
 
 // choice puts the caller's demand for one of its tools into the words of the
@@ -76,7 +89,7 @@ func (c callers) calls(messages []provider.Message) {
 	for i, m := range messages {
 		cloned := false
 		for j, b := range m.Blocks {
-			wire, ok := c.wire[b.Call.Name]
+			wire, ok := c.wire[b.Call.FullName()]
 			if b.Kind != provider.ToolCall || !ok {
 				continue
 			}
@@ -85,7 +98,8 @@ func (c callers) calls(messages []provider.Message) {
 				m.Blocks = slices.Clone(m.Blocks)
 				m.Native = provider.Native{} // the message as it came holds the call
 			}
-			m.Blocks[j].Call.Name, m.Blocks[j].Native = wire, provider.Native{}
+			b.Call.Name, b.Call.Namespace, b.Native = wire, "", provider.Native{}
+			m.Blocks[j] = b
 		}
 		messages[i] = m
 	}

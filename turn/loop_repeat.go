@@ -32,9 +32,9 @@ const maxFailures = 3
 func repeatKey(c provider.Call) string {
 	digest, err := call.DigestOf(c.Args)
 	if err != nil {
-		return c.Name + "\x00" + string(c.Args)
+		return c.FullName() + "\x00" + string(c.Args)
 	}
-	return c.Name + "\x00" + string(digest[:])
+	return c.FullName() + "\x00" + string(digest[:])
 }
 
 // note counts how a call ended.

@@ -93,8 +93,8 @@ func (r *Run) newRound(resp *provider.Response) *round {
 	}
 	if len(rd.calls) > 1 {
 		for _, c := range rd.calls {
-			_, local := r.local[c.call.Name]
-			c.alone = !local && r.opt.Tools.Sequential(c.call.Name, c.call.Args)
+			_, local := r.local[c.call.FullName()]
+			c.alone = !local && r.opt.Tools.Sequential(c.call.FullName(), c.call.Args)
 		}
 	}
 	return rd
@@ -177,7 +177,7 @@ func (rd *round) look(now time.Time) (held, over bool, wait time.Duration) {
 		switch {
 		case c.state == started && c.waits == 0:
 			return false, false, 0
-		case c.state == started && c.call.Name == surface.ToolSearchCode:
+		case c.state == started && c.call.FullName() == surface.ToolSearchCode:
 			wait = max(wait, c.lastAsk.Add(settle).Sub(now))
 			over = false
 		case c.state != done:
@@ -219,7 +219,7 @@ func (rd *round) report() []provider.Block {
 			}
 		}
 		slices.SortStableFunc(out[first:], func(a, b provider.Block) int {
-			return cmp.Or(strings.Compare(a.Call.Name, b.Call.Name), bytes.Compare(a.Call.Args, b.Call.Args))
+			return cmp.Or(strings.Compare(a.Call.FullName(), b.Call.FullName()), bytes.Compare(a.Call.Args, b.Call.Args))
 		})
 	}
 	return out
@@ -266,12 +266,13 @@ func (rd *round) ask(c *running, asked client.Call) (q *ask, direct bool, err er
 		}
 	}
 	c.asked++
-	direct = c.asked == 1 && !surface.IsControl(c.call.Name)
+	direct = c.asked == 1 && !surface.IsControl(c.call.FullName())
 	q = &ask{call: c, reply: make(chan provider.Answer, 1), block: provider.Block{Kind: provider.ToolCall}}
-	q.block.Call = provider.Call{ID: "call_" + rand.Text(), Name: asked.Name, Args: asked.Args, Namespace: rd.run.callers.own[asked.Name].Namespace}
+	q.block.Call = rd.run.callers.asked(asked.Name, asked.Args)
+	q.block.Call.ID = "call_" + rand.Text()
 	if direct {
 		q.block.Call.ID = c.id
-		if c.id == c.call.ID && c.call.Name == asked.Name && bytes.Equal(c.call.Args, asked.Args) {
+		if c.id == c.call.ID && c.call.Name == q.block.Call.Name && c.call.Namespace == q.block.Call.Namespace && bytes.Equal(c.call.Args, asked.Args) {
 			q.block.Native = c.native
 		}
 	}

@@ -26,7 +26,7 @@ func (r *Run) offer(visible []surface.Visible) ([]provider.Tool, error) {
 		if v.Tool != nil {
 			t = r.shown(t, v.Tool)
 		}
-		names[t.Name] = struct{}{}
+		names[t.FullName()] = struct{}{}
 		out = append(out, t)
 	}
 	for _, l := range o.Local {
@@ -48,8 +48,8 @@ func (r *Run) offer(visible []surface.Visible) ([]provider.Tool, error) {
 	}
 	for _, t := range o.Added {
 		t = r.callers.renamed(t)
-		if _, shown := names[t.Name]; !shown || t.Name == "" {
-			names[t.Name] = struct{}{}
+		if _, shown := names[t.FullName()]; !shown || t.Name == "" {
+			names[t.FullName()] = struct{}{}
 			out = append(out, t)
 		}
 	}
@@ -90,11 +90,12 @@ func (r *Run) suggest(name string, err error) error {
 	var found []near
 	folded := []rune(tool.Normalize(name))
 	for _, t := range r.front[:min(len(r.front), maxNamesNear)] {
-		if t.Name == "" || len(t.Name) > 2*maxNameTried {
+		named := t.FullName()
+		if named == "" || len(named) > 2*maxNameTried {
 			continue
 		}
-		if far := editdistance.Of(folded, []rune(tool.Normalize(t.Name))); far <= max(2, len(folded)/2) {
-			found = append(found, near{t.Name, far})
+		if far := editdistance.Of(folded, []rune(tool.Normalize(named))); far <= max(2, len(folded)/2) {
+			found = append(found, near{named, far})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })

@@ -207,9 +207,17 @@ func (r *Runtime) session(scope ruled, req *Request) (*toolsearch.Session, error
 	deferred := map[string]bool{}
 	for _, t := range req.Tools {
 		if t.Name != "" {
-			defs = append(defs, client.Def{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Defer: t.Defer})
-			deferred[t.Name] = t.Defer
+			name := t.FullName()
+			defs = append(defs, client.Def{Name: name, Description: t.Description, Parameters: t.Parameters, Defer: t.Defer})
+			deferred[name] = t.Defer
 		}
+	}
+	demanded, one, err := req.Demanded()
+	if err != nil {
+		return nil, err
+	}
+	if one {
+		req.Params.Choice = provider.ChooseTool(demanded.FullName())
 	}
 	tools, err := client.Tools(defs, nil)
 	if err != nil {

@@ -66,7 +66,7 @@ func references(messages []provider.Message) []string {
 			for _, r := range s.Content.References {
 				add(r.Name)
 			}
-			for _, t := range toolNames(s.Tools) {
+			for _, t := range toolNames("", s.Tools) {
 				add(t)
 			}
 		}
@@ -91,8 +91,8 @@ func itemReference(messages []provider.Message) string {
 	return ""
 }
 
-// toolNames are the names of functions, also of those in namespaces.
-func toolNames(defs []json.RawMessage) []string {
+// toolNames are the full names of functions, also of those in namespaces.
+func toolNames(namespace string, defs []json.RawMessage) []string {
 	var out []string
 	for _, raw := range defs {
 		var t struct {
@@ -105,9 +105,11 @@ func toolNames(defs []json.RawMessage) []string {
 		}
 		switch t.Type {
 		case "function":
-			out = append(out, t.Name)
+			out = append(out, provider.FullName(namespace, t.Name))
 		case "namespace":
-			out = append(out, toolNames(t.Tools)...)
+			if namespace == "" { // a namespace cannot stand in a namespace
+				out = append(out, toolNames(t.Name, t.Tools)...)
+			}
 		}
 	}
 	return out
@@ -158,12 +160,12 @@ func addTools(req *Request) error {
 			if known == nil {
 				known = make(map[string]struct{}, len(req.Tools)+len(brought.Tools))
 				for _, t := range req.Tools {
-					known[t.Name] = struct{}{}
+					known[t.FullName()] = struct{}{}
 				}
 			}
 			for _, t := range brought.Tools {
-				if _, twice := known[t.Name]; !twice || t.Name == "" {
-					known[t.Name] = struct{}{}
+				if _, twice := known[t.FullName()]; !twice || t.Name == "" {
+					known[t.FullName()] = struct{}{}
 					req.Tools = append(req.Tools, t)
 				}
 			}

@@ -79,7 +79,7 @@ type nativeSearch struct {
 	kind    searchKind // what we stand in for
 	name    string     // of the search as the request calls it
 	request *Request
-	tools   map[string]provider.Tool // of the request, by name
+	tools   map[string]provider.Tool // of the request, by full name
 	native  bool                     // the model's API searches by itself
 	add     *provider.Tool           // the API's own search, where the request does not bring it
 }
@@ -99,7 +99,7 @@ func readSearch(req *Request, m Model) (*nativeSearch, error) {
 	foreign := false
 	for _, t := range req.Tools {
 		if t.Name != "" {
-			s.tools[t.Name] = t
+			s.tools[t.FullName()] = t
 			continue
 		}
 		switch kind := kindOf(t.Hosted); {

@@ -78,7 +78,7 @@ func (w writer) call(c provider.Call) (json.RawMessage, error) {
 	}
 	f := object("tool_use")
 	f.set("id", w.id(c.ID))
-	f.set("name", c.Name)
+	f.set("name", c.FullName())
 	f.raw("input", input)
 	return f.json()
 }

@@ -69,7 +69,7 @@ func definedIn(r *provider.Request) func(string) bool {
 		if names == nil {
 			names = make(map[string]bool, len(r.Tools))
 			for _, t := range r.Tools {
-				names[t.Name] = true
+				names[t.FullName()] = true
 			}
 		}
 		return name != "" && names[name]
@@ -232,7 +232,7 @@ func writeTool(t provider.Tool) (json.RawMessage, error) {
 		}
 	}
 	f := &fields{}
-	f.set("name", t.Name)
+	f.set("name", t.FullName())
 	if t.Description != "" {
 		f.set("description", t.Description)
 	}

@@ -58,7 +58,7 @@ func encodeChatTool(t provider.Tool) json.RawMessage {
 	if t.Hosted != "" {
 		return nil
 	}
-	f := tool.Object{{Name: "name", Value: quote(wireName(t.Namespace, t.Name))}}
+	f := tool.Object{{Name: "name", Value: quote(t.FullName())}}
 	return object(tool.Member{Name: "type", Value: quote("function")},
 		tool.Member{Name: "function", Value: marshal(append(f, functionFields(t)...))})
 }
@@ -306,6 +306,6 @@ func encodeChatCall(b provider.Block) json.RawMessage {
 		tool.Member{Name: "id", Value: quote(b.Call.ID)},
 		tool.Member{Name: "type", Value: quote("function")},
 		tool.Member{Name: "function", Value: object(
-			tool.Member{Name: "name", Value: quote(wireName(b.Call.Namespace, b.Call.Name))},
+			tool.Member{Name: "name", Value: quote(b.Call.FullName())},
 			tool.Member{Name: "arguments", Value: quote(writeArgs(b.Call.Args))})})
 }

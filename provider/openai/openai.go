@@ -130,14 +130,6 @@ func without(o tool.Object, names ...string) tool.Object {
 	return out
 }
 
-// wireName is a tool's name where there are no namespaces.
-func wireName(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "__" + name
-}
-
 // refuse is a 400 that names the field.
 func refuse(param, message string) *provider.Error {
 	return &provider.Error{Status: http.StatusBadRequest, Type: "invalid_request_error", Param: param, Message: message}

@@ -31,6 +31,12 @@ func (responses) EncodeRequest(r *provider.Request) ([]byte, error) {
 		o = append(o, tool.Member{Name: "stream", Value: json.RawMessage("true")})
 	}
 	choose := func(name string) json.RawMessage {
+		for _, t := range r.Tools { // a choice has no word for a namespace
+			if t.FullName() == name {
+				name = t.Name
+				break
+			}
+		}
 		return object(tool.Member{Name: "type", Value: quote("function")}, tool.Member{Name: "name", Value: quote(name)})
 	}
 	if r.API == provider.Responses {

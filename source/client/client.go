@@ -21,7 +21,7 @@ import (
 const (
 	MaxTools = 10_000   // tools of one run
 	MaxBytes = 16 << 20 // names, descriptions and parameters of all of them
-	MaxName  = 128      // bytes of a name: the longest that a model API takes
+	MaxName  = 194      // bytes of a name: the longest that a model API takes, in the longest namespace and with what stands between
 )
 
 // Def is one tool as the caller defines it.
