@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -49,8 +50,8 @@ func object(kind string) *fields {
 // than any model ever could.
 func readInt(raw json.RawMessage) (int, bool) {
 	const most = 1 << 40
-	var n int64
-	if first(raw) == 'n' || json.Unmarshal(raw, &n) != nil || n < 0 || n > most {
+	var n float64 // the API takes 1000.0 too, as some clients write it
+	if first(raw) == 'n' || json.Unmarshal(raw, &n) != nil || n < 0 || n > most || n != math.Trunc(n) {
 		return 0, false
 	}
 	return int(n), true

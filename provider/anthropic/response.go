@@ -115,13 +115,14 @@ func buildResponse(o tool.Object, blocks []provider.Block, content json.RawMessa
 }
 
 // readUsage reads token counts. This API counts what came from a cache, or went
-// into one, beside input_tokens; a neutral Input counts all of it.
+// into one, beside input_tokens; a neutral Input counts all of it. Counts are
+// brought into bounds.
 func readUsage(raw json.RawMessage) provider.Usage {
 	o, err := tool.SplitObject(raw)
 	if err != nil {
 		return provider.Usage{} // counts are told, never relied on
 	}
-	count := func(name string) int { n, _ := readInt(o.Get(name)); return n }
+	count := func(name string) int { return provider.ReadCount(o.Get(name)) }
 	u := provider.Usage{
 		Output:     count("output_tokens"),
 		CacheRead:  count("cache_read_input_tokens"),

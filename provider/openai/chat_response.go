@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/toolsearch/toolsearch/provider"
@@ -259,15 +258,13 @@ func readUsage(raw json.RawMessage) provider.Usage {
 	}
 }
 
-// count is a number of tokens, brought into 0…2^40: no model could ever count
-// more. What is no number reads as 0, and leaves the counts beside it.
+// count is a number of tokens in bounds; see provider.ReadCount. What is no number
+// leaves the counts beside it.
 type count int64
 
 // UnmarshalJSON reads a count.
 func (c *count) UnmarshalJSON(raw []byte) error {
-	const most = 1 << 40
-	n, _ := strconv.ParseFloat(string(raw), 64) // 0 for what is no number, infinite for one too long
-	*c = count(min(max(n, 0), most))
+	*c = count(provider.ReadCount(raw))
 	return nil
 }
 
