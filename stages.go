@@ -30,7 +30,7 @@ func (o Options) stages(schemas *schema.Cache, repeats *call.Repeats) []call.Sta
 	// Nobody is asked about arguments that are wrong anyway.
 	stages = append(stages, call.ValidateInput(schemas))
 	if o.Approval != nil {
-		stages = append(stages, o.Approval.Stage())
+		stages = append(stages, o.Approval.StageUnder(o.Policy.Fingerprint()))
 	} else {
 		stages = append(stages, call.OnlyNamed(o.Policy.Named))
 	}

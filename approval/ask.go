@@ -38,7 +38,7 @@ func (g *Gate) ask(ctx context.Context, r call.Request, p *passed, reason string
 	}
 	a := &asking{gate: g, req: r, canon: canon, reason: reason, key: key{
 		caller: r.Origin.Caller, agent: r.Origin.Agent, session: g.session(r.Origin),
-		tool: r.Target.ID, digest: digestOf(canon), version: g.version,
+		tool: r.Target.ID, digest: digestOf(canon), version: p.version,
 	}}
 	if p.has(a.key.digest) {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,8 +40,8 @@ type Note struct {
 // Options make a Gate.
 type Options struct {
 	Rules *Rules // nil means the defaults of RuleSet
-	// PolicyVersion is the fingerprint of the policy of the run: an approval given
-	// under another one does not count.
+	// PolicyVersion is the fingerprint of the policy that holds for all calls: an
+	// approval given under another one does not count. See also StageUnder.
 	PolicyVersion string
 	Store         Store   // nil keeps records in memory
 	Routes        []Route // tried in their order; none refuses whatever must be asked
@@ -61,7 +62,6 @@ type Options struct {
 // Gate is the stage that asks. It is safe for concurrent use.
 type Gate struct {
 	opt     Options
-	version string
 	own     string // the session of calls that name neither session nor run
 	waiting chan struct{}
 
@@ -98,29 +98,41 @@ func New(opt Options) (*Gate, error) {
 	if opt.Note == nil {
 		opt.Note = func(context.Context, Note) {}
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", opt.PolicyVersion, opt.Rules.version))
 	return &Gate{
 		opt:     opt,
-		version: hex.EncodeToString(sum[:16]),
 		own:     "process-" + rand.Text(),
 		waiting: make(chan struct{}, MaxWaiting),
 		held:    map[string]time.Time{},
 	}, nil
 }
 
+// versionUnder is what a record binds of policies and rules.
+func (g *Gate) versionUnder(policyVersion string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", g.opt.PolicyVersion, g.opt.Rules.version, policyVersion))
+	return hex.EncodeToString(sum[:16])
+}
+
 // Stage decides by the rules, and asks where they say so.
-func (g *Gate) Stage() call.Stage {
+func (g *Gate) Stage() call.Stage { return g.StageUnder("") }
+
+// StageUnder is Stage for the calls of runs that have a policy of their own, of
+// that fingerprint: an approval given under another one does not count.
+func (g *Gate) StageUnder(policyVersion string) call.Stage {
+	version := g.versionUnder(policyVersion)
 	return func(next call.Handler) call.Handler {
 		return func(ctx context.Context, r call.Request) (*tool.Result, error) {
-			switch action, by := g.opt.Rules.Decide(r.Target); action {
+			action, by := g.opt.Rules.Decide(r.Target)
+			p := &passed{target: r.Target.ID, version: version, asks: action == RuleAsk}
+			// Also where nothing is asked: a tool may call another under its own
+			// context, and what was approved for the one is not for the other.
+			ctx = context.WithValue(ctx, passedKey{}, p)
+			switch action {
 			case RuleAllow:
 				if by != "" {
 					g.opt.Note(ctx, Note{Decision: "allowed", By: by})
 				}
 				return next(ctx, r)
 			case RuleAsk:
-				p := &passed{}
-				ctx = context.WithValue(ctx, passedKey{}, p)
 				if err := g.ask(ctx, r, p, ""); err != nil {
 					return nil, err
 				}
@@ -137,7 +149,7 @@ func (g *Gate) Stage() call.Stage {
 func (g *Gate) Recheck() call.Stage {
 	return func(next call.Handler) call.Handler {
 		return func(ctx context.Context, r call.Request) (*tool.Result, error) {
-			if p, ok := ctx.Value(passedKey{}).(*passed); ok {
+			if p := g.passedOf(ctx, r.Target); p.asks {
 				if err := g.ask(ctx, r, p, "a hook replaced the arguments"); err != nil {
 					return nil, err
 				}
@@ -154,30 +166,34 @@ func (g *Gate) AskFor(ctx context.Context, r call.Request, reason string) error 
 	if action, by := g.opt.Rules.Decide(r.Target); action == RuleDeny {
 		return g.forbid(ctx, r.Target, by)
 	}
-	p, ok := ctx.Value(passedKey{}).(*passed)
-	if !ok {
-		p = &passed{}
-	}
-	return g.ask(ctx, r, p, reason)
+	return g.ask(ctx, r, g.passedOf(ctx, r.Target), reason)
 }
 
 type passedKey struct{}
 
 // passed is what was approved for one call on its way through the pipeline.
 type passed struct {
+	target  tool.ID
+	version string // see versionUnder
+	asks    bool   // the rules ask about the call
+
 	mu      sync.Mutex
 	digests []string // a few at most: one for each replacement of arguments
+}
+
+// passedOf is that of the call of t which ctx belongs to; outside of a Stage
+// nothing was approved.
+func (g *Gate) passedOf(ctx context.Context, t *tool.Tool) *passed {
+	if p, ok := ctx.Value(passedKey{}).(*passed); ok && p.target == t.ID {
+		return p
+	}
+	return &passed{target: t.ID, version: g.versionUnder("")}
 }
 
 func (p *passed) has(digest string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, d := range p.digests {
-		if d == digest {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.digests, digest)
 }
 
 func (p *passed) add(digest string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -65,8 +66,14 @@ func isElsewhere(r Route) bool {
 	return false
 }
 
-// askRoutes tries the routes in their order.
-func askRoutes(ctx context.Context, routes []Route, r Request) (Decision, error) {
+// askRoutes tries the routes in their order. A route that panics has failed:
+// that refuses the call, and does not end the program.
+func askRoutes(ctx context.Context, routes []Route, r Request) (d Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d, err = Decision{}, fmt.Errorf("a route panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
 	for _, route := range routes {
 		d, err := route.Ask(ctx, r)
 		if err == nil || !errors.Is(err, ErrNoRoute) {
