@@ -30,6 +30,9 @@ const (
 	recordDeadline = 10 * time.Second       // for recording what became of a cancelled call
 )
 
+// processSession begins the session of calls that name neither session nor run.
+const processSession = "process-"
+
 // Note is what was decided about a call, for its transcript.
 type Note struct {
 	ID       string // of the record, "" when a rule decided
@@ -100,7 +103,7 @@ func New(opt Options) (*Gate, error) {
 	}
 	return &Gate{
 		opt:     opt,
-		own:     "process-" + rand.Text(),
+		own:     processSession + rand.Text(),
 		waiting: make(chan struct{}, MaxWaiting),
 		held:    map[string]time.Time{},
 	}, nil

@@ -36,17 +36,6 @@ const (
 // Valid reports whether s is one of the scopes.
 func (s Scope) Valid() bool { return s == Once || s == Session || s == Pattern }
 
-// Lifetime is how long an approval of a scope counts from when it is given.
-func Lifetime(s Scope) time.Duration {
-	switch s {
-	case Session:
-		return SessionExpiry
-	case Pattern:
-		return PatternExpiry
-	}
-	return DefaultExpiry
-}
-
 // Record is one request for approval and what became of it.
 type Record struct {
 	ID            string
@@ -67,6 +56,30 @@ type Record struct {
 	Decided       time.Time // zero while pending
 	Reason        string    // while pending: why it is asked; then why it was decided so
 }
+
+// Lifetime is how long an approval of a scope counts from when it is given: one
+// of a single call as long as the request for it stood.
+func (r *Record) Lifetime(s Scope) time.Duration {
+	switch s {
+	case Session:
+		return SessionExpiry
+	case Pattern:
+		return PatternExpiry
+	}
+	return min(max(r.Expires.Sub(r.Created), MinExpiry), MaxExpiry)
+}
+
+// Covers reports whether a pattern of an approval is about the tool that the
+// record asks about.
+func (r *Record) Covers(pattern string) bool {
+	source, rest, _ := strings.Cut(string(r.Tool), ":")
+	owner, name, _ := strings.Cut(rest, ":")
+	return matches(pattern, &tool.Tool{ID: r.Tool, Source: tool.Source(source), Owner: owner, Name: name})
+}
+
+// OfProcess reports whether the session of the record is a process alone: a call
+// outside of any conversation, such as one of the command line.
+func (r *Record) OfProcess() bool { return strings.HasPrefix(r.Session, processSession) }
 
 // key is what a call must share with a record.
 type key struct {

@@ -105,7 +105,8 @@ func newApprovalsApprove(app *app) *cobra.Command {
 		Long: `Approve lets one call with these arguments run (--for once), or every call of
 this tool in the same session for 12 hours (--for session), or every call of the
 tools of a pattern by the same caller for 30 days (--for pattern; without
---pattern, this tool alone). 'approvals deny ID' takes an approval back.`,
+--pattern, this tool alone). Once is to be used within tools.approvals.expiryMs,
+10 minutes by default. 'approvals deny ID' takes an approval back.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: app.completeApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -185,9 +186,15 @@ func answerApproval(ctx context.Context, app *app, a approvalAnswer) error {
 	c := a.change
 	c.From, c.At, c.DecidedBy = approval.Pending, now, "the user on the command line"
 	if c.To == approval.Approved {
-		c.Expires = now.Add(approval.Lifetime(c.Scope))
+		c.Expires = now.Add(r.Lifetime(c.Scope))
 		if c.Scope == approval.Pattern && c.Pattern == "" {
 			c.Pattern = approval.Exactly(r.Tool)
+		}
+		if c.Pattern != "" && !r.Covers(c.Pattern) {
+			return hintError{
+				usagef("the pattern %q does not match %s, which the request is about", c.Pattern, r.Tool),
+				"leave --pattern out for this tool alone, or write one that matches it",
+			}
 		}
 	} else if r.State == approval.Approved {
 		c.From = approval.Approved
@@ -201,6 +208,9 @@ func answerApproval(ctx context.Context, app *app, a approvalAnswer) error {
 	}
 	if !changed {
 		return hintError{fmt.Errorf("approval %s is %s already", r.ID, stateOf(&r, now)), "see 'toolsearch approvals show " + r.ID + "'"}
+	}
+	if c.To == approval.Approved && c.Scope == approval.Session && r.OfProcess() {
+		fmt.Fprintln(app.std.err, "note: the call belongs to no conversation: its session is the process that asked, and counts no longer than it runs")
 	}
 	if a.json {
 		return app.std.printJSON(jsonOf(&r))

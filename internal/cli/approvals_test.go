@@ -220,6 +220,46 @@ func TestApprovalScopesOnTheCommandLine(t *testing.T) {
 	again.wait()
 }
 
+// An approval of one call may be used as long as its request stood, which is
+// tools.approvals.expiryMs.
+func TestApprovalCountsAsLongAsItsRequest(t *testing.T) {
+	approvalState(t)
+	s, done, err := openApprovals(t.Context(), &app{std: newStreams(os.Stdin, os.Stdout, os.Stderr)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	const expiry = 2 * time.Hour
+	now := time.Now()
+	err = s.Put(t.Context(), approval.Record{
+		ID: "r1", Created: now, Expires: now.Add(expiry), Tool: "openclaw:core:exec", Digest: "sha256:1", Args: json.RawMessage(`{}`),
+		PolicyVersion: "1", State: approval.Pending, Scope: approval.Once,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustApprovals(t, "approve", "r1")
+	r, err := s.Get(t.Context(), "r1")
+	if err != nil || r.Expires.Before(now.Add(expiry)) || r.Expires.After(time.Now().Add(expiry)) {
+		t.Errorf("%v; the approval counts for %v, want %v", err, r.Expires.Sub(now), expiry)
+	}
+}
+
+// The session of a call on the command line is its process: an approval for it
+// is worth no more, and the person who gives it is told.
+func TestApprovalForTheSessionOfAProcess(t *testing.T) {
+	approvalState(t)
+	c := startChild(t, "now", `{}`)
+	id := c.line("asked")
+	c.wait()
+	if _, errs, code := approvals("approve", id, "--for", "session"); code != 0 || !strings.Contains(errs, "its session is the process that asked") {
+		t.Errorf("exit code %d, %q; want a note about the session", code, errs)
+	}
+	again := startChild(t, "now", `{}`)
+	again.line("refused")
+	again.wait()
+}
+
 func TestApprovalsCommandLineErrors(t *testing.T) {
 	approvalState(t)
 	c := startChild(t, "now", `{}`)
@@ -234,6 +274,7 @@ func TestApprovalsCommandLineErrors(t *testing.T) {
 		"unknown scope":  {[]string{"approve", id, "--for", "ever"}, ExitUsage, "once, session or pattern"},
 		"lone pattern":   {[]string{"approve", id, "--pattern", "exec"}, ExitUsage, "--for pattern"},
 		"bad pattern":    {[]string{"approve", id, "--for", "pattern", "--pattern", strings.Repeat("*", 600)}, ExitUsage, "pattern"},
+		"other tools":    {[]string{"approve", id, "--for", "pattern", "--pattern", "mcp:files:*"}, ExitUsage, "does not match openclaw:core:exec"},
 		"show of no one": {[]string{"show", "nosuchthing"}, ExitFailed, "no approval"},
 	} {
 		if _, errs, code := approvals(x.args...); code != x.code || !strings.Contains(errs, x.want) {
