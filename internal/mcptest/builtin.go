@@ -136,7 +136,12 @@ func (p *peer) callStream(m message, c callParams, args callArgs) bool {
 	case ToolBatch:
 		p.send(`[{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + done + `}]`)
 	case ToolRefuse:
-		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":{"n":9007199254740993}}}`, m.ID, args.Code, args.Message))
+		data := `{"n":9007199254740993}`
+		if args.Text != "" {
+			quoted, _ := json.Marshal(args.Text) // a string always marshals
+			data = `{"said":` + string(quoted) + `}`
+		}
+		p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, m.ID, args.Code, args.Message, data))
 	case ToolInput:
 		p.reply(m.ID, `{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{}}},"requestState":"s"}`)
 	case ToolNoise:

@@ -47,6 +47,10 @@ type Script struct {
 	List ListMode
 	// Stderr is printed to stderr at the start.
 	Stderr string
+	// Banner is what StartBanner prints, a line of its own if empty.
+	Banner string
+	// ListRefusal is the message of ListError, one of its own if empty.
+	ListRefusal string
 	// Gate is the address of a listener: with StartGated the server dials it and
 	// serves only when it gets a byte.
 	Gate string

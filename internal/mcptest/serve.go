@@ -2,6 +2,7 @@ package mcptest
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -85,7 +86,7 @@ func (p *peer) begin(mode StartMode) {
 			}
 		}
 	case StartBanner:
-		fmt.Println("Server listening on stdio")
+		fmt.Println(cmp.Or(p.script.Banner, "Server listening on stdio"))
 	case StartSilent:
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
@@ -216,7 +217,7 @@ func (p *peer) list(m message) {
 	case ListHangs:
 		return
 	case ListError:
-		p.refuse(m.ID, -32603, "the list is broken")
+		p.refuse(m.ID, -32603, cmp.Or(p.script.ListRefusal, "the list is broken"))
 		return
 	case ListDies:
 		os.Exit(6)

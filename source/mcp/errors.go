@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,54 +25,111 @@ func sampleOf(b []byte) string {
 
 // redactor hides the secrets of a server's configuration in texts that the
 // server had a hand in, its stderr above all.
-type redactor struct{ replace *strings.Replacer }
+type redactor struct {
+	replace *strings.Replacer
+	forms   []string // what replace looks for, the longest first
+}
 
 // minSecret is the shortest value worth hiding: shorter ones are words.
 const minSecret = 6
 
-func newRedactor(cfg *Server) redactor {
-	var secrets []string
-	add := func(v string) {
-		if len(v) >= minSecret {
-			secrets = append(secrets, v)
+// Secrets are the values of the configuration that no text of ours may repeat: of
+// the environment, the headers and the address. Short ones are among them.
+func (s *Server) Secrets() []string {
+	var out []string
+	for _, kv := range s.Env {
+		if _, v, ok := strings.Cut(kv, "="); ok {
+			out = append(out, v)
 		}
 	}
-	for _, kv := range cfg.Env {
-		_, v, _ := strings.Cut(kv, "=")
-		add(v)
+	for _, v := range s.Headers {
+		out = append(out, v)
+		if _, token, ok := strings.Cut(v, " "); ok { // "Bearer …"
+			out = append(out, strings.TrimSpace(token))
+		}
 	}
-	for _, v := range cfg.Headers {
-		add(v)
-		_, token, _ := strings.Cut(v, " ") // "Bearer …"
-		add(token)
-	}
-	if u, err := url.Parse(cfg.URL); err == nil {
+	if u, err := url.Parse(s.URL); err == nil {
 		for _, vs := range u.Query() {
-			for _, v := range vs {
-				add(v)
-				add(url.QueryEscape(v))
-			}
+			out = append(out, vs...)
 		}
 		if pw, ok := u.User.Password(); ok {
-			add(pw)
+			out = append(out, pw)
 		}
+	}
+	slices.Sort(out) // maps have no order
+	return slices.Compact(out)
+}
+
+func newRedactor(cfg *Server) redactor {
+	var r redactor
+	for _, v := range cfg.Secrets() {
+		if len(v) < minSecret {
+			continue
+		}
+		raw := []byte(v)
+		r.forms = append(r.forms, v, quotedForm(tool.Encode(v)), quotedForm(json.Marshal(v)), url.QueryEscape(v), url.PathEscape(v),
+			base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
+			base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw))
 	}
 	// The longest first, so that no part of a secret survives.
-	sort.Slice(secrets, func(i, j int) bool {
-		if len(secrets[i]) != len(secrets[j]) {
-			return len(secrets[i]) > len(secrets[j])
-		}
-		return secrets[i] < secrets[j]
+	slices.SortFunc(r.forms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 	})
-	pairs := make([]string, 0, 2*len(secrets))
-	for _, s := range secrets {
-		pairs = append(pairs, s, "[hidden]")
+	r.forms = slices.DeleteFunc(slices.Compact(r.forms), func(s string) bool { return s == "" })
+	pairs := make([]string, 0, 2*len(r.forms))
+	for _, s := range r.forms {
+		pairs = append(pairs, s, hiddenSecret)
 	}
-	return redactor{strings.NewReplacer(pairs...)}
+	r.replace = strings.NewReplacer(pairs...)
+	return r
+}
+
+// quotedForm is what stands between the quotes of a JSON string.
+func quotedForm[T ~[]byte](quoted T, err error) string {
+	if err != nil || len(quoted) < 2 { // a string always marshals
+		return ""
+	}
+	return string(quoted[1 : len(quoted)-1])
+}
+
+// hiddenSecret stands where a secret stood.
+const hiddenSecret = "[hidden]"
+
+// hide takes the secrets out, also the beginning of one at which a text was cut
+// before it came here.
+func (r redactor) hide(s string) string {
+	s = r.replace.Replace(s)
+	const cut = "…" // the mark of tool.Clean
+	parts := strings.Split(s, cut)
+	for i, part := range parts[:len(parts)-1] {
+		parts[i] = r.withoutBeginning(part)
+	}
+	return strings.Join(parts, cut)
+}
+
+// withoutBeginning takes the beginning of a secret off the end of a text.
+func (r redactor) withoutBeginning(s string) string {
+	for _, form := range r.forms {
+		for n := min(len(form)-1, len(s)); n >= minSecret; n-- {
+			if strings.HasSuffix(s, form[:n]) {
+				return s[:len(s)-n] + hiddenSecret
+			}
+		}
+	}
+	return s
 }
 
 // text hides secrets, cleans and cuts.
-func (r redactor) text(s string) string { return oneLine(r.replace.Replace(s), maxDetail) }
+func (r redactor) text(s string) string { return oneLine(r.hide(s), maxDetail) }
+
+// json hides secrets in a JSON text; nil when what is left is none.
+func (r redactor) json(raw json.RawMessage) json.RawMessage {
+	out := json.RawMessage(r.replace.Replace(string(raw)))
+	if !json.Valid(out) {
+		return nil
+	}
+	return out
+}
 
 // unavailable is the refusal for a server that cannot take a call now.
 func (s *server) unavailable(why, next string) *tool.Error {
@@ -117,8 +176,8 @@ func (s *server) refused(name string, cause error, rpc *jsonrpc.Error) *tool.Err
 	case jsonrpc.CodeMethodNotFound:
 		e.Code = tool.CodeUnavailable
 	}
-	if len(rpc.Data) > 0 && len(rpc.Data) <= maxRPCData && json.Valid(rpc.Data) {
-		e.Details = rpc.Data
+	if len(rpc.Data) > 0 && len(rpc.Data) <= maxRPCData {
+		e.Details = s.redact.json(rpc.Data)
 	}
 	return e
 }

@@ -1,15 +1,19 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,6 +192,84 @@ func TestSecretsStayHidden(t *testing.T) {
 	wantError(t, err, tool.CodeFailed, "bad token [hidden] given")
 	if strings.Contains(err.Error(), "sk-very") {
 		t.Errorf("the error shows a secret: %v", err)
+	}
+}
+
+// logged is a log that may be read while it is written.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// Whatever a server says of itself outside of its results, and however it is
+// cut or encoded, repeats no secret of its configuration: not in an error that a
+// model reads, not in the status that searches tell of, and not in the log.
+func TestSecretsOfOddTexts(t *testing.T) {
+	const secret = `pa"ss<word>-of-the/house`
+	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
+	var log logged
+	opt := quick()
+	opt.RetryMin, opt.RetryMax = time.Hour, time.Hour
+	opt.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	with := func(name string, s mcptest.Script) mcp.Server {
+		srv := scripted(t, name, s)
+		srv.Env = append(srv.Env, "HOUSE="+secret)
+		srv.CallTimeout = 300 * time.Millisecond
+		return srv
+	}
+	banner := with("banner", mcptest.Script{Start: mcptest.StartBanner, Banner: "using " + secret, Tools: listed(mcptest.ToolHang)})
+	cut := with("cut", mcptest.Script{Start: mcptest.StartBanner, Banner: strings.Repeat("x", 185) + secret, Tools: listed(mcptest.ToolNoise, mcptest.ToolCrash)})
+	refused := with("refused", mcptest.Script{List: mcptest.ListError, ListRefusal: "no list for " + secret})
+	junk := with("junk", mcptest.Script{Tools: listed(mcptest.ToolRefuse)})
+	m := started(t, opt, banner, cut, refused, junk)
+
+	var texts []string
+	failure := func(name, args string) {
+		t.Helper()
+		_, err := call(t, m, name, args)
+		var te *tool.Error
+		if !errors.As(err, &te) {
+			t.Fatalf("%s: %v, want a refusal", name, err)
+		}
+		raw, err := te.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(raw))
+	}
+	failure(mcptest.ToolHang, `{}`)
+	failure(mcptest.ToolCrash, `{}`)
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failure(mcptest.ToolRefuse, `{"code":-32000,"message":"bad `+encoded+`","text":`+string(quoted)+`}`)
+	for _, s := range m.Snapshot().Status {
+		texts = append(texts, s.LastError, s.Stderr)
+	}
+	texts = append(texts, log.String())
+	all := strings.Join(texts, "\n")
+	for _, want := range []string{"using [hidden]", "x[hidden]…", "no list for [hidden]", "bad [hidden]", `"said":"[hidden]"`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("nothing says %q:\n%s", want, all)
+		}
+	}
+	for _, part := range []string{"ss<word", "of-the", `pa\"ss`, encoded[:12]} {
+		if strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(all), part) {
+			t.Errorf("a text repeats %q of the secret:\n%s", part, all)
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 			what = "was not ready in time for the call of"
 		} else if sess.stdio != nil {
 			if failure := sess.stdio.failure(); failure != "" {
-				maybe += "; " + failure
+				maybe += "; " + i.srv.redact.text(failure)
 			}
 		}
 		return &tool.Error{

@@ -52,7 +52,7 @@ const (
 // lastWords is what a server's process printed to stderr before it failed, with
 // secrets hidden: the end of it, and the one line that tells most.
 func (s *server) lastWords(t *tail) (all, line string) {
-	all = strings.TrimSpace(tool.Clean(s.redact.replace.Replace(t.String()), 2*maxStderr))
+	all = strings.TrimSpace(tool.Clean(s.redact.hide(t.String()), 2*maxStderr))
 	line = telling(all)
 	if over := len(all) - maxStderrShown; over > 0 {
 		all = strings.ToValidUTF8(all[over:], "")

@@ -89,7 +89,7 @@ func (s *server) buildTools(l *listing) (*toolSet, string) {
 	}
 	notices := set.notices()
 	if l.notice != "" {
-		notices = append([]string{l.notice}, notices...)
+		notices = append([]string{s.redact.text(l.notice)}, notices...)
 	}
 	return set, strings.Join(notices, "; ")
 }

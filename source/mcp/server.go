@@ -225,7 +225,7 @@ func (s *server) relist(ctx context.Context, sess *session) {
 			return // reported by serve
 		}
 		text := "its tools changed and could not be read again: " + s.redact.text(err.Error())
-		s.log.Warn("MCP server's tools changed and could not be read again", "error", err)
+		s.log.Warn("MCP server's tools changed and could not be read again", "error", s.redact.hide(err.Error()))
 		s.update(func() { s.status.LastError = text })
 		return
 	}
@@ -275,8 +275,8 @@ func (s *server) awaitRetry(ctx context.Context, cause error, wasReady bool) boo
 	case !open:
 		pause = min(opt.RetryMin<<min(n-1, 20), opt.RetryMax)
 	}
-	s.log.Warn("MCP server failed", "error", cause, "failures", n, "pause", pause, "breaker_open", open)
-	text := oneLine(cause.Error(), 2*maxDetail)
+	s.log.Warn("MCP server failed", "error", s.redact.hide(cause.Error()), "failures", n, "pause", pause, "breaker_open", open)
+	text := oneLine(s.redact.hide(cause.Error()), 2*maxDetail)
 	if pause == 0 {
 		s.update(func() { s.status.LastError, s.status.Stale = text, len(s.tools) > 0 })
 		return true

@@ -200,7 +200,7 @@ func (c *stdioConn) story(ctx context.Context, err error, s *server) *startError
 	defer timer.Stop()
 	var text string
 	var slow bool
-	failure := c.failure()
+	failure := s.redact.text(c.failure())
 	switch {
 	case refusedBy(err):
 		text = "it refused the handshake: " + s.redact.text(err.Error())
