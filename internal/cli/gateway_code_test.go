@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolsearch/toolsearch/internal/mcptest"
 )
@@ -96,6 +97,30 @@ return {id: hits[0].id, type: d.parameters.type, city: result.details.city};`)
 	}
 	if a = g.runCode(`await openclaw.tools.describe("no_such_thing")`); a.OK || !strings.Contains(a.Error.Message, "openclaw.tools.search") {
 		t.Errorf("an unknown tool gave %+v, want advice in the body's words", a)
+	}
+}
+
+// The clock of a body stands still while one of its calls waits for a person: it
+// goes on when they have answered, however long its time has been over.
+func TestCodeWaitsForApproval(t *testing.T) {
+	g := startGateway(t, t.TempDir(), `{tools:{core:true,toolSearch:{mode:"code",codeTimeoutMs:1000},approvals:{waitMs:600000}}}`)
+	g.connect(false)
+	id := g.start("tools/call", `{"name":"tool_search_code","arguments":{"code":"await openclaw.tools.call('openclaw:core:write', {path: 'late.txt', content: 'x'}); return 'done'"}}`)
+	var pending []struct {
+		ID      string
+		Created time.Time
+	}
+	for len(pending) == 0 || time.Since(pending[0].Created) < 1500*time.Millisecond {
+		out, code := g.program("approvals", "list", "--json")
+		if err := json.Unmarshal([]byte(out), &pending); err != nil || code != 0 {
+			t.Fatalf("approvals list: exit %d, %s", code, out)
+		}
+	}
+	if out, code := g.program("approvals", "approve", pending[0].ID); code != 0 {
+		t.Fatalf("approve: exit %d, %s", code, out)
+	}
+	if res := g.wait(id); !strings.Contains(string(res.Result), `\"value\":\"done\"`) {
+		t.Errorf("the body answered %s", res.Result)
 	}
 }
 
