@@ -116,23 +116,20 @@ func (x *exchange) run(ctx context.Context) (Run, *turn.Step, error) {
 	if x.stream != nil {
 		emit = x.stream.event
 	}
-	if before, in := answersOf(x.req.Messages); len(in.Answers) > 0 {
-		key := x.key(x.req.Messages[:before], idsOfAnswers(in.Answers))
-		if kept := x.server.held.take(key); kept != nil {
-			run := kept.run
-			step, err := next(ctx, run, in, emit)
-			var wrong *turn.AnswerError
-			switch {
-			case errors.As(err, &wrong):
-				x.server.held.put(&heldRun{key: key, caller: x.caller.Name, bytes: kept.bytes, run: run})
-				return nil, nil, refusal(http.StatusBadRequest, wrong.Error())
-			case errors.Is(err, turn.ErrOver): // it came to its end while it was held
-			case err != nil:
-				run.Close()
-				return nil, nil, err
-			default:
-				return run, step, nil
-			}
+	if kept, in := x.held(); kept != nil {
+		run := kept.run
+		step, err := next(ctx, run, in, emit)
+		var wrong *turn.AnswerError
+		switch {
+		case errors.As(err, &wrong):
+			x.server.held.put(&heldRun{key: kept.key, caller: kept.caller, calls: kept.calls, bytes: kept.bytes, run: run})
+			return nil, nil, refusal(http.StatusBadRequest, wrong.Error())
+		case errors.Is(err, turn.ErrOver): // it came to its end while it was held
+		case err != nil:
+			run.Close()
+			return nil, nil, err
+		default:
+			return run, step, nil
 		}
 	}
 	run, err := x.server.opt.Backend.Start(ctx, RunRequest{Request: *x.req, Caller: x.caller, Session: x.r.Header.Get(sessionHeader)})
@@ -181,9 +178,10 @@ func (x *exchange) answer(run Run, step *turn.Step) {
 		return
 	}
 	// Before the caller hears of the calls: it may answer at once.
-	key := x.key(x.req.Messages, idsOfCalls(step.Calls))
+	calls := idsOfCalls(step.Calls)
+	key := x.key(x.req.Messages, calls)
 	letGo = func() { x.server.held.drop(key, run) }
-	x.server.held.put(&heldRun{key: key, caller: x.caller.Name, bytes: x.size, run: run})
+	x.server.held.put(&heldRun{key: key, caller: x.caller.Name, calls: calls, bytes: x.size, run: run})
 	if x.send(&resp) == nil {
 		letGo = func() {}
 	}

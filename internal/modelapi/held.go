@@ -2,6 +2,7 @@ package modelapi
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,15 +27,17 @@ type held struct {
 }
 
 // heldKey says which conversation a run belongs to, and which calls it waits
-// for; see keyOf.
+// for; see exchange.key.
 type heldKey [32]byte
 
 type heldRun struct {
 	key    heldKey
 	caller string
+	calls  []string // ids of the calls that it waits for
 	bytes  int
 	run    Run
 	timer  *time.Timer
+	until  time.Time // the timer may be late
 }
 
 func newHeld(most int, d time.Duration) *held {
@@ -65,6 +68,7 @@ func (h *held) keep(r *heldRun) bool {
 	e := h.oldest.PushBack(r)
 	h.byKey[r.key] = e
 	h.bytes += r.bytes
+	r.until = time.Now().Add(h.time)
 	r.timer = time.AfterFunc(h.time, func() { h.expire(e) })
 	return true
 }
@@ -84,6 +88,29 @@ func (h *held) victim() *list.Element {
 		e = e.Next()
 	}
 	return e
+}
+
+// maxAsked bounds how many held runs of a caller a request is compared with: some
+// models count the ids of calls up in each of them.
+const maxAsked = 8
+
+// asked lists which calls the caller's runs wait for that wait for this one, the
+// latest first, each list once.
+func (h *held) asked(caller, id string) [][]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	var out [][]string
+	for e := h.oldest.Back(); e != nil && len(out) < maxAsked; e = e.Prev() {
+		r := e.Value.(*heldRun)
+		if r.caller != caller || !now.Before(r.until) || !slices.Contains(r.calls, id) {
+			continue
+		}
+		if !slices.ContainsFunc(out, func(calls []string) bool { return slices.Equal(calls, r.calls) }) {
+			out = append(out, r.calls)
+		}
+	}
+	return out
 }
 
 // take gives a run back, or nil when it is gone.

@@ -10,35 +10,100 @@ import (
 	"github.com/toolsearch/toolsearch/turn"
 )
 
-// answersOf splits off what the caller says after the model's last word: the
-// answers to its calls, and what comes beside them.
-func answersOf(messages []provider.Message) (before int, in turn.Input) {
-	last := len(messages) - 1
-	for last >= 0 && messages[last].Role != provider.Assistant {
-		last--
+// held takes the run that waits for the answers of the request, and what they
+// are; nil when there is none.
+func (x *exchange) held() (*heldRun, turn.Input) {
+	last, ok := lastAnswer(x.req.Messages)
+	if !ok {
+		return nil, turn.Input{}
 	}
-	if last < 0 {
-		return len(messages), in
-	}
-	for _, m := range messages[last+1:] {
-		rest := m
-		rest.Blocks = nil
-		for _, b := range m.Blocks {
-			if b.Kind == provider.ToolAnswer {
-				in.Answers = append(in.Answers, b.Answer)
-			} else {
-				rest.Blocks = append(rest.Blocks, b)
-			}
-		}
-		if len(rest.Blocks) == 0 {
+	for _, calls := range x.server.held.asked(x.caller.Name, last) {
+		before, in, ok := answersTo(x.req.Messages, calls)
+		if !ok {
 			continue
 		}
-		if len(rest.Blocks) < len(m.Blocks) {
-			rest.Native = provider.Native{} // the message as it came holds the answers too
+		if kept := x.server.held.take(x.key(x.req.Messages[:before], calls)); kept != nil {
+			return kept, in
 		}
-		in.More = append(in.More, rest)
 	}
-	return last + 1, in
+	return nil, turn.Input{}
+}
+
+// lastAnswer is the call that the last answer behind the model's last word is to.
+func lastAnswer(messages []provider.Message) (id string, ok bool) {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == provider.Assistant {
+			break
+		}
+		for _, b := range slices.Backward(m.Blocks) {
+			if b.Kind == provider.ToolAnswer {
+				return b.Answer.CallID, true
+			}
+		}
+	}
+	return "", false
+}
+
+// answersTo splits off what the caller says to a run that waits for those calls:
+// the answers, and what comes beside them. In Responses, where a call and its
+// answer are items each, clients put every answer behind its call. ok is false
+// when the end of the conversation has an answer to another call, two to one, or
+// a word of the model's in between: it is not this run that goes on there.
+func answersTo(messages []provider.Message, calls []string) (before int, in turn.Input, ok bool) {
+	open := make(map[string]bool, len(calls)) // by the id: whether the answer is yet to be found
+	for _, id := range calls {
+		open[id] = true
+	}
+	left := len(open)
+	for before = len(messages); before > 0; before-- {
+		m := messages[before-1]
+		if m.Role == provider.Assistant && left == 0 {
+			break
+		}
+		for _, b := range m.Blocks {
+			switch {
+			case b.Kind == provider.ToolAnswer:
+				if !open[b.Answer.CallID] {
+					return 0, in, false
+				}
+				open[b.Answer.CallID] = false
+				left--
+			case m.Role == provider.Assistant:
+				if _, ours := open[b.Call.ID]; b.Kind != provider.ToolCall || !ours {
+					return 0, in, false
+				}
+			}
+		}
+	}
+	if before == 0 || left > 0 {
+		return 0, in, false
+	}
+	for _, m := range messages[before:] {
+		if m.Role != provider.Assistant {
+			take(&in, m)
+		}
+	}
+	return before, in, true
+}
+
+// take puts a message's answers beside each other, and what else it says behind.
+func take(in *turn.Input, m provider.Message) {
+	rest := m
+	rest.Blocks = nil
+	for _, b := range m.Blocks {
+		if b.Kind == provider.ToolAnswer {
+			in.Answers = append(in.Answers, b.Answer)
+		} else {
+			rest.Blocks = append(rest.Blocks, b)
+		}
+	}
+	if len(rest.Blocks) == 0 {
+		return
+	}
+	if len(rest.Blocks) < len(m.Blocks) {
+		rest.Native = provider.Native{} // the message as it came holds the answers too
+	}
+	in.More = append(in.More, rest)
 }
 
 // shortID is the length below which an id of a call may be one that a model
@@ -95,14 +160,6 @@ func idsOfCalls(calls []provider.Call) []string {
 	ids := make([]string, len(calls))
 	for i, c := range calls {
 		ids[i] = c.ID
-	}
-	return ids
-}
-
-func idsOfAnswers(answers []provider.Answer) []string {
-	ids := make([]string, len(answers))
-	for i, a := range answers {
-		ids[i] = a.CallID
 	}
 	return ids
 }
