@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/toolsearch/toolsearch/transcript"
@@ -39,7 +40,8 @@ func prepare(ctx context.Context, db *sql.DB) (*statements, error) {
 		{&s.run, `INSERT OR IGNORE INTO runs (session, id, started, updated) VALUES (?, ?, ?, ?)`},
 		{&s.runOf, `SELECT r.seq, r.session FROM runs r JOIN sessions s ON s.seq = r.session WHERE s.id = ? AND r.id = ?`},
 		{&s.intent, `INSERT OR IGNORE INTO calls (id, run, call, parent, control, agent, caller, target, source, owner, name,
-			args, args_size, args_digest, started) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+			args, args_size, args_digest, started, duration, status, code, blocked_by, reason, approval, decision, decided_by,
+			result, result_size, result_digest) VALUES (` + strings.Repeat("?, ", 25) + `?)`},
 		{&s.outcome, setOutcome},
 		{&s.unhappy, setOutcome + ` RETURNING run`},
 		{&s.surface, `UPDATE runs SET mode = ?, schemas = ?, schema_bytes = ?, catalog = ? WHERE seq = ?`},
@@ -72,7 +74,26 @@ type batch struct {
 	st      *statements
 	journal int64
 	runs    map[transcript.RunKey]*touched
-	failed  map[int64]int // calls that did not end well, by run
+	failed  map[int64]int           // calls that did not end well, by run
+	bound   map[*sql.Stmt]*sql.Stmt // the statements, in tx
+	// ended holds the calls that begin in this batch, with their outcome where
+	// it is in the batch too: most calls are short, and so are written once.
+	ended map[int64]*transcript.Outcome
+}
+
+// pair fills ended.
+func (b *batch) pair(records []applied) {
+	for _, a := range records {
+		switch a.rec.kind {
+		case kindIntent:
+			b.ended[callID(b.journal, a.seq)] = &transcript.Outcome{}
+		case kindOutcome:
+			id := int64(a.rec.ref)
+			if o, here := b.ended[id]; here && o.Status == "" {
+				b.ended[id] = &a.rec.outcome
+			}
+		}
+	}
 }
 
 // touched is a run that the batch writes to.
@@ -97,7 +118,11 @@ func (s *Store) applyBatch(ctx context.Context, number int64, records []applied)
 			err = errors.Join(err, ignoreDone(tx.Rollback()))
 		}
 	}()
-	b := &batch{tx: tx, st: s.stmts, journal: number, runs: map[transcript.RunKey]*touched{}, failed: map[int64]int{}}
+	b := &batch{
+		tx: tx, st: s.stmts, journal: number, runs: map[transcript.RunKey]*touched{}, failed: map[int64]int{},
+		bound: map[*sql.Stmt]*sql.Stmt{}, ended: map[int64]*transcript.Outcome{},
+	}
+	b.pair(records)
 	for _, a := range records {
 		if err := b.apply(ctx, a); err != nil {
 			return err
@@ -132,8 +157,18 @@ func (b *batch) touch(ctx context.Context) error {
 }
 
 func (b *batch) exec(ctx context.Context, stmt *sql.Stmt, args ...any) error {
-	_, err := b.tx.StmtContext(ctx, stmt).ExecContext(ctx, args...)
+	_, err := b.in(ctx, stmt).ExecContext(ctx, args...)
 	return err
+}
+
+// in returns a statement of the transaction.
+func (b *batch) in(ctx context.Context, stmt *sql.Stmt) *sql.Stmt {
+	in, ok := b.bound[stmt]
+	if !ok {
+		in = b.tx.StmtContext(ctx, stmt)
+		b.bound[stmt] = in
+	}
+	return in
 }
 
 func (b *batch) apply(ctx context.Context, a applied) error {
@@ -167,21 +202,34 @@ func (b *batch) intent(ctx context.Context, id int64, in *transcript.Intent) err
 		return err
 	}
 	run.calls++
-	return b.exec(ctx, b.st.intent, id, run.seq, in.Call, in.Parent, in.Control, in.Agent, in.Caller, string(in.Target),
-		string(in.Source), in.Owner, in.Name, blob(in.Args.Text), in.Args.Size, in.Args.Digest, in.Started.UnixNano())
+	o := b.ended[id]
+	if o.Status != "" && o.Status != transcript.StatusOK {
+		b.failed[run.seq]++
+	}
+	return b.exec(ctx, b.st.intent, append([]any{
+		id, run.seq, in.Call, in.Parent, in.Control, in.Agent, in.Caller, string(in.Target),
+		string(in.Source), in.Owner, in.Name, blob(in.Args.Text), in.Args.Size, in.Args.Digest, in.Started.UnixNano(),
+	}, outcomeArgs(o)...)...)
+}
+
+// outcomeArgs are the columns of an outcome, in their order in the table.
+func outcomeArgs(o *transcript.Outcome) []any {
+	return []any{
+		int64(o.Duration), string(o.Status), string(o.Code), o.By, o.Reason,
+		o.Approval.ID, o.Approval.Decision, o.Approval.By, blob(o.Result.Text), o.Result.Size, o.Result.Digest,
+	}
 }
 
 func (b *batch) outcome(ctx context.Context, r *record) error {
-	o := &r.outcome
-	args := []any{
-		int64(o.Duration), string(o.Status), string(o.Code), o.By, o.Reason,
-		o.Approval.ID, o.Approval.Decision, o.Approval.By, blob(o.Result.Text), o.Result.Size, o.Result.Digest, int64(r.ref),
+	if _, here := b.ended[int64(r.ref)]; here {
+		return nil // written with its intent
 	}
-	if o.Status == transcript.StatusOK {
+	args := append(outcomeArgs(&r.outcome), int64(r.ref))
+	if r.outcome.Status == transcript.StatusOK {
 		return b.exec(ctx, b.st.outcome, args...)
 	}
 	var run int64
-	err := b.tx.StmtContext(ctx, b.st.unhappy).QueryRowContext(ctx, args...).Scan(&run)
+	err := b.in(ctx, b.st.unhappy).QueryRowContext(ctx, args...).Scan(&run)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // the call was deleted while it ran
 	}
@@ -208,14 +256,14 @@ func (b *batch) runOf(ctx context.Context, key transcript.RunKey, w who, at time
 	}
 	t := &touched{at: now}
 	find := func() error {
-		return b.tx.StmtContext(ctx, b.st.runOf).QueryRowContext(ctx, key.Session, key.Run).Scan(&t.seq, &t.session)
+		return b.in(ctx, b.st.runOf).QueryRowContext(ctx, key.Session, key.Run).Scan(&t.seq, &t.session)
 	}
 	err := find()
 	if errors.Is(err, sql.ErrNoRows) {
 		if err = b.exec(ctx, b.st.session, key.Session, w.agent, w.caller, now, now); err != nil {
 			return nil, err
 		}
-		if err = b.tx.StmtContext(ctx, b.st.sessionOf).QueryRowContext(ctx, key.Session).Scan(&t.session); err != nil {
+		if err = b.in(ctx, b.st.sessionOf).QueryRowContext(ctx, key.Session).Scan(&t.session); err != nil {
 			return nil, err
 		}
 		if err = b.exec(ctx, b.st.run, t.session, key.Run, now, now); err != nil {

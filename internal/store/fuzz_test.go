@@ -29,7 +29,7 @@ func samples() []*record {
 
 func TestRecordsReadBackAsWritten(t *testing.T) {
 	for _, want := range samples() {
-		got, err := readRecord(want.frame()[frameHead+4:])
+		got, err := readRecord(want.frame(nil)[frameHead+4:])
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{})); err != nil || diff != "" {
 			t.Errorf("kind %d: %v, differs: %s", want.kind, err, diff)
 		}
@@ -42,7 +42,7 @@ func FuzzJournal(f *testing.F) {
 	var all []byte
 	for i, r := range samples() {
 		j := &journal{seq: uint32(i)} //nolint:gosec // a handful
-		frame := r.frame()
+		frame := r.frame(nil)
 		j.seal(frame)
 		all = append(all, frame...)
 		f.Add(frame)
@@ -57,7 +57,7 @@ func FuzzJournal(f *testing.F) {
 			if err != nil {
 				return err
 			}
-			frame := r.frame()
+			frame := r.frame(nil)
 			(&journal{seq: e.seq - 1}).seal(frame)
 			again = append(again, frame...)
 			return nil
@@ -70,14 +70,14 @@ func FuzzJournal(f *testing.F) {
 
 func FuzzRecord(f *testing.F) {
 	for _, r := range samples() {
-		f.Add(r.frame()[frameHead+4:])
+		f.Add(r.frame(nil)[frameHead+4:])
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := readRecord(body)
 		if err != nil {
 			return
 		}
-		again, err := readRecord(r.frame()[frameHead+4:])
+		again, err := readRecord(r.frame(nil)[frameHead+4:])
 		if diff := cmp.Diff(r, again, cmp.AllowUnexported(record{})); err != nil || diff != "" {
 			t.Errorf("%v, differs: %s", err, diff)
 		}

@@ -14,6 +14,7 @@ const (
 	maxQueuedBytes = 32 << 20 // in memory
 	maxJournal     = 8 << 20  // in bytes: appending waits until the file can be emptied
 	smallJournal   = 256 << 10
+	keptFrame      = 64 << 10 // of the memory that frames are encoded in, in bytes
 )
 
 // roomWait bounds how long an append waits for room in the queue.
@@ -25,6 +26,7 @@ type queue struct {
 	journal *journal // nil until the first record
 	items   []applied
 	bytes   int
+	frame   []byte // the last frame, whose memory the next one takes
 	done    uint32 // the last record that is in the tables
 	failed  error  // why the last batch could not be written
 	closed  bool
@@ -117,12 +119,15 @@ func (q *queue) fail(err error) {
 // must it is taken even while the tables cannot be written, as long as the
 // journal can: it tells what has happened already.
 func (s *Store) append(ctx context.Context, r *record, must bool) (int64, error) {
-	frame := r.frame()
 	q := &s.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if err := s.waitForRoom(ctx, must); err != nil {
 		return 0, err
+	}
+	frame := r.frame(q.frame)
+	if q.frame = frame; cap(frame) > keptFrame {
+		q.frame = nil
 	}
 	seq, err := q.journal.append(frame)
 	if err != nil {

@@ -37,9 +37,11 @@ func (r *record) size() int {
 	return 512 + len(r.intent.Args.Text) + len(r.outcome.Result.Text) + len(r.outcome.Reason)
 }
 
-// frame encodes the record behind room for the journal's head and number.
-func (r *record) frame() []byte {
-	e := encoder{buf: make([]byte, frameHead+4, 256+r.size())}
+// frame encodes the record behind room for the journal's head and number, in
+// the memory of buf where that is enough.
+func (r *record) frame(buf []byte) []byte {
+	var head [frameHead + 4]byte
+	e := encoder{buf: append(buf[:0], head[:]...)}
 	e.buf = append(e.buf, byte(r.kind))
 	switch r.kind {
 	case kindIntent:
