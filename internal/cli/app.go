@@ -201,7 +201,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	}
 	rec := &recording{close: func() {}}
 	if opt.calls {
-		if rec, err = a.openRecording(ctx, recordingOptions{cfg.Tools.Calls, pol, servers, own.plugins, opt.serve}); err != nil {
+		if rec, err = a.openRecording(ctx, recordingOptions{cfg, pol, own.plugins, opt.serve}); err != nil {
 			own.close()
 			return nil, err
 		}

@@ -116,6 +116,34 @@ func TestGatewayTranscript(t *testing.T) {
 	}
 }
 
+// What the configuration holds in secret is in no transcript, whoever says it and
+// wherever in the configuration it stands.
+func TestGatewayTranscriptHoldsNoSecretOfTheFile(t *testing.T) {
+	home := t.TempDir()
+	config := oneCommand(t, home, mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Weather forecast")}})
+	config = strings.Replace(config, "{", `{models:{providers:{p:{baseUrl:"https://h/v1", api:"openai-completions", apiKey:"the-key-of-a-model"}}},
+		serve:{keys:[{name:"somebody", key:"the-key-of-somebody"}]},
+		telemetry:{enabled:false, otlpEndpoint:"https://user:the-password-of-telemetry@h"},`, 1)
+	g := startGateway(t, home, config)
+	g.connect(false)
+	g.result("tools/call", `{"name":"tool_call","arguments":{"id":"echo","args":{"city":"Oslo the-key-of-a-model","n":["dGhlLWtleS1vZi1zb21lYm9keQ=="],"the-password-of-telemetry":1}}}`)
+	g.stop()
+	out, _ := g.program("sessions", "list", "--json")
+	var sessions []struct{ ID string }
+	if err := json.Unmarshal([]byte(out), &sessions); err != nil || len(sessions) != 1 {
+		t.Fatalf("sessions list: %s", out)
+	}
+	out, code := g.program("sessions", "export", sessions[0].ID)
+	if code != 0 || !strings.Contains(out, "Oslo") {
+		t.Fatalf("sessions export: exit %d, %s", code, out)
+	}
+	for _, secret := range []string{"the-key-of-a-model", "dGhlLWtleS1vZi1zb21lYm9keQ", "the-password-of-telemetry"} {
+		if strings.Contains(out, secret) {
+			t.Errorf("the transcript holds %s:\n%s", secret, out)
+		}
+	}
+}
+
 // A line that is no message is answered with an error; the session goes on.
 func TestGatewaySurvivesBadLines(t *testing.T) {
 	g := startGateway(t, t.TempDir(), `{tools:{toolSearch:{mode:"tools"}}}`)

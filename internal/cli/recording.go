@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/toolsearch/toolsearch/approval"
 	"github.com/toolsearch/toolsearch/hook"
@@ -14,16 +13,14 @@ import (
 	"github.com/toolsearch/toolsearch/internal/store"
 	"github.com/toolsearch/toolsearch/pin"
 	"github.com/toolsearch/toolsearch/policy"
-	"github.com/toolsearch/toolsearch/source/mcp"
 	"github.com/toolsearch/toolsearch/source/plugin"
 	"github.com/toolsearch/toolsearch/transcript"
 )
 
 // recordingOptions say what a recording is made of.
 type recordingOptions struct {
-	calls   config.Calls
+	config  *config.Config
 	policy  *policy.Policy
-	servers []mcp.Server
 	plugins *plugin.Source
 	serve   bool // whether an MCP client asks
 }
@@ -45,7 +42,7 @@ type recording struct {
 // openRecording opens the store. Calls need it: without it none is made.
 func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recording, error) {
 	// Before the store: a hook that cannot run is the configuration's fault.
-	hooks, secrets, err := resolveHooks(opt.calls.Hooks)
+	hooks, err := resolveHooks(opt.config.Tools.Hooks)
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +51,13 @@ func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recordi
 		return nil, err
 	}
 	hooks = append(hooks, ofPlugins...)
-	secrets = append(secrets, opt.plugins.Secrets()...)
-	kept := opt.calls.Transcript
+	secrets := append(opt.config.Secrets(os.LookupEnv), opt.plugins.Secrets()...)
+	kept := opt.config.Tools.Transcript
 	s, closeStore, err := a.openStoreWith(ctx, store.Options{MaxAge: kept.MaxAge, MaxBytes: kept.MaxBytes})
 	if err != nil {
 		return nil, err
 	}
-	redactor := transcript.NewRedactor(transcript.RedactorConfig{Fields: kept.Redact, Secrets: append(secrets, serverSecrets(opt.servers)...)})
+	redactor := transcript.NewRedactor(transcript.RedactorConfig{Fields: kept.Redact, Secrets: secrets})
 	r, err := a.newRecording(s, redactor, opt)
 	if err == nil {
 		err = r.setHooks(hooks)
@@ -86,15 +83,15 @@ func (a *app) openRecording(ctx context.Context, opt recordingOptions) (*recordi
 func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt recordingOptions) (*recording, error) {
 	r := &recording{store: s, redactor: redactor}
 	var err error
-	if r.transcript, err = transcript.New(transcript.Config{Recorder: s, Counter: s, Redactor: redactor, MaxBody: opt.calls.Transcript.MaxBody}); err != nil {
+	if r.transcript, err = transcript.New(transcript.Config{Recorder: s, Counter: s, Redactor: redactor, MaxBody: opt.config.Tools.Transcript.MaxBody}); err != nil {
 		return nil, err
 	}
-	rules, warnings, err := approval.Compile(approvalRules(opt.calls.Approvals))
+	rules, warnings, err := approval.Compile(approvalRules(opt.config.Tools.Approvals))
 	if err != nil {
 		return nil, err
 	}
 	r.warnings = append(r.warnings, warnings...)
-	if r.pins, err = pin.New(pin.Config{Store: pinStore{s}, Mode: opt.calls.Pins, OnChange: a.definitionChanged(opt.calls.Pins)}); err != nil {
+	if r.pins, err = pin.New(pin.Config{Store: pinStore{s}, Mode: opt.config.Tools.Pins, OnChange: a.definitionChanged(opt.config.Tools.Pins)}); err != nil {
 		return nil, err
 	}
 	if opt.serve {
@@ -108,7 +105,7 @@ func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt re
 	}
 	r.gate, err = a.newGate(approvalStore{s}, gateOptions{
 		rules: rules, policyVersion: opt.policy.Fingerprint(), elicit: r.elicit, redactor: redactor,
-		expiry: opt.calls.Approvals.Expiry, wait: opt.calls.Approvals.Wait,
+		expiry: opt.config.Tools.Approvals.Expiry, wait: opt.config.Tools.Approvals.Wait,
 	})
 	return r, err
 }
@@ -147,59 +144,33 @@ func (r *recording) setHooks(hooks []hook.Hook) error {
 
 // resolveHooks fills in the variables of the hooks and makes what they run. A
 // hook that cannot be made is an error: calls do not go on without it.
-func resolveHooks(configured []config.Hook) (hooks []hook.Hook, secrets []string, err error) {
+func resolveHooks(configured []config.Hook) (hooks []hook.Hook, err error) {
 	for _, c := range configured {
 		v, err := c.Resolve(os.LookupEnv)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		h := hook.Hook{Name: c.Name, Event: c.Event, Tools: config.Entries(c.Tools), Timeout: c.Timeout}
 		if v.URL != "" {
 			header := http.Header{}
 			for _, x := range v.Headers {
 				header.Set(x.Name, x.Value)
-				secrets = append(secrets, headerSecrets(x.Value)...)
 			}
 			h.Runner, err = hook.HTTP(hook.HTTPConfig{URL: v.URL, Header: header})
 		} else {
 			var env []string
 			for _, x := range v.Env {
 				env = append(env, x.Name+"="+x.Value)
-				secrets = append(secrets, x.Value)
 			}
 			h.Runner, err = hook.Command(hook.CommandConfig{Command: v.Command, Dir: v.Dir, Env: env})
 		}
 		if err != nil {
-			return nil, nil, hintError{
+			return nil, hintError{
 				fmt.Errorf("%s: hook %q: %w", c.Pos, c.Name, err),
 				"mend the hook under tools.hooks; no call is made without it",
 			}
 		}
 		hooks = append(hooks, h)
 	}
-	return hooks, secrets, nil
-}
-
-// serverSecrets are the values that no record may hold.
-func serverSecrets(servers []mcp.Server) []string {
-	var out []string
-	for _, s := range servers {
-		for _, v := range s.Headers {
-			out = append(out, headerSecrets(v)...)
-		}
-		for _, kv := range s.Env {
-			if _, value, ok := strings.Cut(kv, "="); ok {
-				out = append(out, value)
-			}
-		}
-	}
-	return out
-}
-
-// headerSecrets are a header's value, and what follows a scheme such as Bearer.
-func headerSecrets(value string) []string {
-	if _, token, ok := strings.Cut(value, " "); ok {
-		return []string{value, strings.TrimSpace(token)}
-	}
-	return []string{value}
+	return hooks, nil
 }

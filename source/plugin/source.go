@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,8 +111,9 @@ func (s *Source) ReadyHooks() ([]hook.Hook, error) {
 	return out, nil
 }
 
-// Secrets returns the values that variables give to the environments and headers
-// of the manifests now, for whoever keeps them out of logs and transcripts.
+// Secrets returns the values that variables give to the environments, headers and
+// addresses of the manifests now, for whoever keeps them out of logs and
+// transcripts.
 func (s *Source) Secrets() []string {
 	var out []string
 	add := func(vars []Var) {
@@ -126,7 +129,35 @@ func (s *Source) Secrets() []string {
 	for _, h := range s.hooks {
 		add(h.Env)
 		add(h.Headers)
+		if address, err := expand(h.URL, s.lookup); err == nil && address != h.URL {
+			out = append(out, addressSecrets(h.URL, address)...)
+		}
 	}
+	return out
+}
+
+// addressSecrets are the password and the values of the query that variables
+// have put into an address.
+func addressSecrets(template, address string) []string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	add := func(v string) {
+		if v != "" && !strings.Contains(template, v) {
+			out = append(out, v)
+		}
+	}
+	if password, ok := u.User.Password(); ok {
+		add(password)
+	}
+	for _, values := range u.Query() {
+		for _, v := range values {
+			add(v)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 

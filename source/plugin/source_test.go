@@ -375,10 +375,10 @@ func TestEnvironmentAndFolder(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	p := load(t, "{id: 'p', start: {command: 'x', env: {A: 'plain', B: 'Bearer ${B}', C: '${UNSET}', D: '${EMPTY}'}}, tools: [{name: 't', description: 'd', parameters: {}}],"+
-		"hooks: {before_tool_call: [{url: 'https://x', headers: {H: '${H}'}}, {command: 'x', env: {E: '${E:-fallback}'}}]}}")
-	vars := map[string]string{"B": "one", "H": "two", "EMPTY": ""}
+		"hooks: {before_tool_call: [{url: 'https://u:${P}@x/?k=${Q}&v=plain', headers: {H: '${H}'}}, {command: 'x', env: {E: '${E:-fallback}'}}]}}")
+	vars := map[string]string{"B": "one", "H": "two", "EMPTY": "", "P": "three", "Q": "four"}
 	s := open(t, plugin.Options{LookupEnv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}, p)
-	if diff := cmp.Diff([]string{"Bearer one", "two", "fallback"}, s.Secrets()); diff != "" {
+	if diff := cmp.Diff([]string{"Bearer one", "two", "four", "three", "fallback"}, s.Secrets()); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
 	}
 }
