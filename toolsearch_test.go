@@ -173,11 +173,12 @@ func TestModeOff(t *testing.T) {
 	}
 }
 
-// A long result is cut to the budget, says so, and can be read to its end.
+// A long result is cut to the budget, says so, and can be read to its end: what is
+// shown and the pages are the tool's own text.
 func TestLongResultsArePaged(t *testing.T) {
 	var lines []string
 	for i := range 5000 {
-		lines = append(lines, fmt.Sprintf("line %d", i))
+		lines = append(lines, fmt.Sprintf("line %d \"quoted\"", i))
 	}
 	whole := strings.Join(lines, "\n")
 	long, err := toolsearch.Func("p", "long", "A long text", func(context.Context, struct{}) (string, error) { return whole, nil })
@@ -185,7 +186,7 @@ func TestLongResultsArePaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := newSet(t, toolsearch.Options{Tools: []*tool.Tool{long}})
-	ask := func(args string) string {
+	ask := func(args string) *tool.Result {
 		t.Helper()
 		res, err := set.Handle(t.Context(), surface.ToolCall, json.RawMessage(args))
 		if err != nil || res.IsError {
@@ -194,19 +195,35 @@ func TestLongResultsArePaged(t *testing.T) {
 		if n := tool.Chars(res.Text()); n > 20_000 {
 			t.Fatalf("%s: %d characters, the budget is 20,000", args, n)
 		}
-		return res.Text()
+		return res
 	}
-	seen := ask(`{"id":"long"}`)
-	handle := regexp.MustCompile(`"page": ?"([^"]+)"`).FindStringSubmatch(strings.ReplaceAll(seen, `\"`, `"`))
-	if handle == nil {
-		t.Fatalf("the cut result gives no handle: …%s", seen[max(0, len(seen)-600):])
+	res := ask(`{"id":"long"}`)
+	var first struct{ Result string }
+	if err := json.Unmarshal([]byte(res.Content[0].Text()), &first); err != nil {
+		t.Fatal(err)
 	}
-	for offset := regexp.MustCompile(`"offset": ?(\d+)`); !strings.Contains(seen, "line 4999"); {
-		next := offset.FindAllStringSubmatch(strings.ReplaceAll(seen, `\"`, `"`), -1)
+	read, mark, ok := strings.Cut(first.Result, "… (")
+	if !ok || !strings.HasPrefix(whole, read) || !strings.HasSuffix(read, "\n") || !strings.HasSuffix(mark, " more characters)") {
+		t.Errorf("the text is not cut at the end of a line: …%q", first.Result[max(0, len(first.Result)-60):])
+	}
+	for page := regexp.MustCompile(`tool_call (\{"page":"[A-Z2-7]+","offset":\d+\})`); ; {
+		next := page.FindStringSubmatch(res.Content[1].Text())
 		if next == nil {
-			t.Fatalf("no offset to read on: …%s", seen[max(0, len(seen)-600):])
+			break
 		}
-		seen = ask(fmt.Sprintf(`{"page":%q,"offset":%s}`, handle[1], next[len(next)-1][1]))
+		res = ask(next[1])
+		read += res.Content[0].Text()
+	}
+	if read != whole {
+		t.Errorf("what is shown and the pages have %d bytes and differ from the text's %d", len(read), len(whole))
+	}
+	// Without tool search there is nothing to read on with, and the budget holds.
+	off := newSet(t, toolsearch.Options{Mode: surface.Off, Tools: []*tool.Tool{long}})
+	if res, err = off.Handle(t.Context(), "long", nil); err != nil {
+		t.Fatal(err)
+	}
+	if n, text := tool.Chars(res.Text()), res.Text(); n > 20_000 || strings.Contains(text, "tool_call") || !strings.Contains(text, "The rest is not kept") {
+		t.Errorf("mode off: %d characters, that end with %q", n, text[max(0, len(text)-200):])
 	}
 	// The library's own call, like a code body, gets it whole.
 	if res, err := set.Call(t.Context(), "long", nil); err != nil || res.Text() != whole {

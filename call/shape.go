@@ -313,9 +313,8 @@ func withText(c tool.Content, text string) tool.Content {
 // missing, and returns how many bytes are kept as they were: 0 for JSON, which is
 // cut everywhere.
 func cutText(text string, max int) (string, int) {
-	trimmed := strings.TrimSpace(text)
-	if trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(trimmed)) {
-		return string(cutJSON([]byte(trimmed), max)), 0
+	if trimmed := []byte(strings.TrimSpace(text)); isDocument(trimmed) {
+		return string(cutJSON(trimmed, max)), 0
 	}
 	total := tool.Chars(text)
 	room := max - 1 - tool.Chars(textMark(total))

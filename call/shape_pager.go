@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -158,6 +159,17 @@ func ReadPage(args json.RawMessage) (PageRequest, bool, error) {
 	return r, true, nil
 }
 
+// IsHandle reports whether a text has the form of a handle.
+func IsHandle(s string) bool {
+	return len(s) == handleLen && strings.Trim(s, handleChars) == ""
+}
+
+// The form of what crypto/rand.Text makes.
+const (
+	handleLen   = 26
+	handleChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+)
+
 func pageError(what, next string) *tool.Error {
 	return &tool.Error{Code: tool.CodeInvalidInput, Reason: "read a page of a result: " + what, Next: next}
 }
@@ -238,18 +250,41 @@ func NewShaper(limits Limits, pager *Pager) (*Shaper, error) {
 	return &Shaper{limits: checked, pager: pager}, nil
 }
 
+// Reading says how what was cut can be read on.
+type Reading int
+
+// The ways to read on.
+const (
+	ReadByCall Reading = iota // with tool_call
+	ReadByCode                // from a code body
+	ReadNever                 // there is no control that could
+)
+
+// Reader is who gets a result, and what it may read of it.
+type Reader struct {
+	Origin  Origin
+	Reading Reading
+	// Amend, when not nil, may put another text to read in pages into the cut, and
+	// how much of that is shown.
+	Amend func(c *Cut, shown *tool.Result)
+}
+
 // Shape returns what a model gets of a result, see the function Shape, with a note
 // at the end where something was cut.
-func (s *Shaper) Shape(o Origin, res *tool.Result) *tool.Result {
+func (s *Shaper) Shape(r Reader, res *tool.Result) *tool.Result {
 	shaped, cut := Shape(res, s.limits)
 	if cut == nil {
 		return shaped
 	}
-	noted, err := AppendText(shaped, s.note(o, cut))
+	if r.Amend != nil {
+		r.Amend(cut, shaped)
+	}
+	note := s.note(r, cut)
+	noted, err := AppendText(shaped, note)
 	if err != nil { // the raw form cannot be rewritten; the fields can
 		light := *shaped
 		light.Raw = nil
-		if noted, err = AppendText(&light, s.note(o, cut)); err != nil {
+		if noted, err = AppendText(&light, note); err != nil {
 			return shaped
 		}
 	}
@@ -257,14 +292,18 @@ func (s *Shaper) Shape(o Origin, res *tool.Result) *tool.Result {
 }
 
 // note tells of a cut, in at most noteChars characters.
-func (s *Shaper) note(o Origin, cut *Cut) string {
+func (s *Shaper) note(r Reader, cut *Cut) string {
 	text := fmt.Sprintf("Cut to fit: %d of %d characters are shown.", cut.Shown, cut.Total)
 	if cut.Blocks > 0 {
 		text += fmt.Sprintf(" %d content blocks were left out.", cut.Blocks)
 	}
-	if s.pager != nil {
-		if handle, ok := s.pager.Hold(o, cut.Full); ok {
-			return text + fmt.Sprintf(" Read all of it, part by part, with tool_call %s.", pageCall(handle, cut.Next))
+	if s.pager != nil && r.Reading != ReadNever {
+		if handle, ok := s.pager.Hold(r.Origin, cut.Full); ok {
+			how := "tool_call " + pageCall(handle, cut.Next)
+			if r.Reading == ReadByCode {
+				how = fmt.Sprintf("await openclaw.tools.call(%q, {offset: %d})", handle, cut.Next)
+			}
+			return text + fmt.Sprintf(" Read all of it, part by part, with %s.", how)
 		}
 	}
 	return text + " The rest is not kept: ask the tool for less."
@@ -272,12 +311,35 @@ func (s *Shaper) note(o Origin, cut *Cut) string {
 
 // Page answers a page request with as much text as fits.
 func (s *Shaper) Page(o Origin, r PageRequest) (*tool.Result, error) {
-	if s.pager == nil {
-		return nil, pageError("results are not kept here", "Call the tool again, and ask it for less.")
-	}
-	page, err := s.pager.Page(o, r, s.limits.Chars-noteChars)
+	page, err := s.page(o, r, s.limits.Chars-noteChars)
 	if err != nil {
 		return nil, err
 	}
 	return page.Result(), nil
+}
+
+// PageForCode is Page for a code body: the text, and where it stands as details.
+// It is half as much, since a body that returns it puts it into JSON once more.
+func (s *Shaper) PageForCode(o Origin, r PageRequest) (*tool.Result, error) {
+	page, err := s.page(o, r, s.limits.Chars/2)
+	if err != nil {
+		return nil, err
+	}
+	at := struct {
+		Offset int `json:"offset"`
+		Next   int `json:"next"`
+		Total  int `json:"total"`
+	}{page.Offset, page.Next, page.Total}
+	details, err := tool.Encode(at)
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Result{Content: []tool.Content{tool.Text(page.Text)}, Details: details}, nil
+}
+
+func (s *Shaper) page(o Origin, r PageRequest, most int) (Page, error) {
+	if s.pager == nil {
+		return Page{}, pageError("results are not kept here", "Call the tool again, and ask it for less.")
+	}
+	return s.pager.Page(o, r, most)
 }

@@ -2,6 +2,7 @@ package call_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -133,6 +134,43 @@ func TestShapeCutsJSONOnStructure(t *testing.T) {
 	}
 	if cut.Next != 0 || cut.Full != string(res.Details) {
 		t.Errorf("the whole document must be read from its beginning; Next is %d", cut.Next)
+	}
+}
+
+// Most servers answer with JSON in a text, which then stands in the text of an
+// envelope: it is cut at its elements there too.
+func TestShapeCutsDocumentsInStrings(t *testing.T) {
+	var rows []string
+	for i := range 900 {
+		rows = append(rows, fmt.Sprintf(`{"id":%d,"path":"C:\\\\dir\\\\%d","say":"\"hi\""}`, i, i))
+	}
+	inner := "[" + strings.Join(rows, ",") + "]"
+	outer, err := json.Marshal(map[string]string{"result": inner, "tool": "rows"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{1000, 2000, 20_000} {
+		got, cut := call.Shape(tool.TextResult(string(outer)), limits(t, most))
+		if cut == nil {
+			t.Fatal("nothing was cut")
+		}
+		var doc struct{ Result, Tool string }
+		var left []json.RawMessage
+		if err := errors.Join(json.Unmarshal([]byte(got.Text()), &doc), json.Unmarshal([]byte(doc.Result), &left)); err != nil || doc.Tool != "rows" {
+			t.Fatalf("%d: %v in %s", most, err, got.Text())
+		}
+		n := len(left) - 1
+		for i, raw := range left[:n] {
+			if string(raw) != rows[i] {
+				t.Errorf("%d: element %d is %s", most, i, raw)
+			}
+		}
+		if want := fmt.Sprintf(`"… %d more of 900 elements"`, 900-n); string(left[n]) != want {
+			t.Errorf("%d: %d elements and then %s, want %s", most, n, left[n], want)
+		}
+		if used := shown(got); used > most || used < most*6/10 {
+			t.Errorf("%d characters are shown of a budget of %d", used, most)
+		}
 	}
 }
 
@@ -284,7 +322,7 @@ func checkShaped(t *testing.T, res *tool.Result, max int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := shaper.Shape(call.Origin{}, res)
+	got := shaper.Shape(call.Reader{}, res)
 	if n := shown(got); n > max {
 		t.Fatalf("%d characters of a budget of %d are shown", n, max)
 	}
@@ -328,6 +366,7 @@ func TestShapeKeepsJSONValidProperty(t *testing.T) {
 func FuzzShape(f *testing.F) {
 	f.Add("plain\ntext", `{"a":[1,2,3]}`, `{"type":"x"}`, 1000)
 	f.Add(strings.Repeat("é😀\n", 700), "["+strings.Repeat(`"\ud83d\ude00",`, 300)+"1]", `{"type":"resource","resource":{"uri":"u","text":"`+strings.Repeat("a\\n", 900)+`"}}`, 1001)
+	f.Add(`{"result":"[\"`+strings.Repeat(`a\\nb\",\"`, 400)+`\"]"}`, `["[`+strings.Repeat(`[1],`, 500)+`2]"]`, `{"type":"x"}`, 1000)
 	f.Add("[]", "{", `{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}`, 5000)
 	f.Fuzz(func(t *testing.T, text, details, block string, max int) {
 		if max < call.MinChars || max > call.MaxChars {
@@ -353,7 +392,7 @@ func TestPagerReadsAllOfIt(t *testing.T) {
 	}
 	owner := call.Origin{Session: "s", Caller: "ann", Run: "r1"}
 	full := strings.Repeat("zeile mit umlaut ü und 😀\n", 400)
-	res := shaper.Shape(owner, tool.TextResult(full))
+	res := shaper.Shape(call.Reader{Origin: owner}, tool.TextResult(full))
 	note := res.Content[len(res.Content)-1].Text()
 	_, raw, ok := strings.Cut(note, "tool_call ")
 	if !ok {

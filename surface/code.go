@@ -141,6 +141,9 @@ func (h host) Describe(ctx context.Context, id string) (json.RawMessage, error) 
 func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.CallReply, error) {
 	target, err := h.catalog.Resolve(id)
 	if err != nil {
+		if h.surface.shaper != nil && call.IsHandle(id) {
+			return h.page(id, args)
+		}
 		return code.CallReply{}, inCode(err)
 	}
 	object, ok := asObject(args)
@@ -159,6 +162,22 @@ func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.C
 		return code.CallReply{}, err
 	}
 	return code.CallReply{Tool: entry, Result: res}, nil
+}
+
+// page reads on in a result that was cut.
+func (h host) page(handle string, args json.RawMessage) (code.CallReply, error) {
+	r := call.PageRequest{Handle: handle}
+	if !isAbsent(args) {
+		o, err := tool.ReadObject(args)
+		if at := o.Get("offset"); err != nil || len(o) > 1 || at == nil && len(o) > 0 || at != nil && json.Unmarshal(at, &r.Offset) != nil || r.Offset < 0 {
+			return code.CallReply{}, inputError("openclaw.tools.call: of a page there is an offset alone, a whole number from 0", "Pass call(handle, {offset}).")
+		}
+	}
+	res, err := h.surface.shaper.PageForCode(h.request.Origin, r)
+	if err != nil {
+		return code.CallReply{}, err
+	}
+	return code.CallReply{Tool: json.RawMessage("null"), Result: res}, nil
 }
 
 // inCode puts an error about a reference into the words of the body, which has

@@ -72,8 +72,8 @@ type Config struct {
 	// Transcript, when not nil, is told what the model saw and asked. Calls reach
 	// it through the pipeline.
 	Transcript *transcript.Transcript
-	// Shaper, when not nil, bounds every result that a model reads. In mode Off
-	// results pass as they are; code bodies always get them whole.
+	// Shaper, when not nil, bounds every result that a model reads. Code bodies get
+	// them whole.
 	Shaper   *call.Shaper
 	Observer Observer     // told of searches and describes; nil tells nobody
 	Logger   *slog.Logger // nil logs nothing
@@ -140,6 +140,8 @@ type Request struct {
 	Args     json.RawMessage
 	Progress func(tool.Progress)
 	Origin   call.Origin // who asks; Control and Parent are set here
+	// Whole asks for results as they are in mode Off: for who passes them on.
+	Whole bool
 }
 
 // Call runs what a model called by name: a control, a tool it sees, or a
@@ -147,10 +149,11 @@ type Request struct {
 // goes on; the only error is a name that nothing bears.
 func (s *Surface) Call(ctx context.Context, name string, r Request) (*tool.Result, error) {
 	res, err := s.run(ctx, name, r)
-	if v := s.view(); err != nil || s.shaper == nil || v == nil || v.Mode == Off {
+	v := s.view()
+	if err != nil || s.shaper == nil || v == nil || v.Mode == Off && r.Whole {
 		return res, err
 	}
-	return s.shaper.Shape(r.Origin, res), nil
+	return s.shaper.Shape(reader(v.Mode, name, r.Origin, res), res), nil
 }
 
 func (s *Surface) run(ctx context.Context, name string, r Request) (*tool.Result, error) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,35 @@ return {id: hits[0].id, type: d.parameters.type, city: result.details.city};`)
 		t.Errorf("telemetry is %+v", tel)
 	}
 
+	// What is cut of an answer can be read on, in another body.
+	args, err := json.Marshal(map[string]any{"name": "tool_search_code", "arguments": map[string]string{
+		"code": `return await openclaw.tools.call("mcp:weather:echo", {rows: Array.from({length: 3000}, (_, i) => "row " + i)})`,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := content(t, g.result("tools/call", string(args)))
+	handle := regexp.MustCompile(`await openclaw\.tools\.call\("([A-Z2-7]+)", \{offset: 0\}\)`).FindStringSubmatch(cut[len(cut)-1])
+	if handle == nil {
+		t.Fatalf("a long answer ends with %q", cut[len(cut)-1])
+	}
+	a = g.runCode(`let text = "", at = 0;
+for (;;) {
+  const {result} = await openclaw.tools.call("` + handle[1] + `", {offset: at});
+  text += result.content[0].text;
+  if ((at = result.details.next) >= result.details.total) break;
+}
+return JSON.parse(text).value.result.details.rows.slice(-1);`)
+	if want := `["row 2999"]`; !a.OK || string(a.Value) != want {
+		t.Errorf("the pages give %s (%s), want %s", a.Value, a.Error.Message, want)
+	}
+	if a = g.runCode(`return (await openclaw.tools.call("` + handle[1] + `", {city: "Oslo"}))`); a.OK || !strings.Contains(a.Error.Message, "offset") {
+		t.Errorf("a page with arguments gave %+v", a)
+	}
+	if a = g.runCode(`return (await openclaw.tools.call("` + strings.Repeat("A", 26) + `"))`); a.OK || !strings.Contains(a.Error.Message, "no such page") {
+		t.Errorf("a page that never was gave %+v", a)
+	}
+
 	// A failed run tells where, and which calls were made already.
 	a = g.runCode("await openclaw.tools.call('mcp:weather:echo', {n: 1});\nawait openclaw.tools.call('mcp:weather:refuse', {code: -32000, message: 'not today'});")
 	if a.OK || !strings.Contains(a.Error.Message, "not today") || a.Error.Line != 2 {
@@ -92,8 +122,8 @@ return {id: hits[0].id, type: d.parameters.type, city: result.details.city};`)
 	if len(a.Calls) != 2 || a.Calls[0].Outcome != "ok" || a.Calls[1].Outcome != "error" {
 		t.Errorf("calls are %+v, want one that worked and one that did not", a.Calls)
 	}
-	if a.Telemetry.CallCount != 3 {
-		t.Errorf("%d calls counted, want the running total 3", a.Telemetry.CallCount)
+	if a.Telemetry.CallCount != 4 {
+		t.Errorf("%d calls counted, want the running total 4, and no page", a.Telemetry.CallCount)
 	}
 	if a = g.runCode(`await openclaw.tools.describe("no_such_thing")`); a.OK || !strings.Contains(a.Error.Message, "openclaw.tools.search") {
 		t.Errorf("an unknown tool gave %+v, want advice in the body's words", a)

@@ -304,7 +304,7 @@ func TestGatewayOffPassesThrough(t *testing.T) {
 	eras(t, func(t *testing.T, modern bool) {
 		const odd = `{"zz":1,"name":"weird","x-vendor":{"n":9007199254740993},"description":"caf\u00e9","inputSchema":{"type":"object","b":1.0,"a":2},"annotations":{"readOnlyHint":true,"x":1e2}}`
 		g := startGateway(t, t.TempDir(), `{mcp:{servers:{`+
-			serverConfig(t, "odd", mcptest.Script{Modern: modern, Tools: []json.RawMessage{json.RawMessage(odd)}})+`}}}`)
+			serverConfig(t, "odd", mcptest.Script{Modern: modern, Tools: []json.RawMessage{json.RawMessage(odd), toolDef("echo", "Echo")}})+`}}}`)
 		g.connect(modern)
 		list := string(g.result("tools/list", "{}"))
 		want := strings.Replace(odd, `"weird"`, `"odd__weird"`, 1)
@@ -318,6 +318,10 @@ func TestGatewayOffPassesThrough(t *testing.T) {
 		}
 		if !strings.Contains(res, body) {
 			t.Errorf("the result changed on its way:\n got %s\nwant %s", res, mcptest.WeirdResult)
+		}
+		long := `{"text":"` + strings.Repeat("x", 100_000) + `"}`
+		if res := string(g.result("tools/call", `{"name":"odd__echo","arguments":`+long+`}`)); !strings.Contains(res, long) {
+			t.Errorf("a long result changed on its way: %.200s", res)
 		}
 	})
 }

@@ -108,7 +108,7 @@ func outputSection() section[call.Limits] {
 	}
 	return section[call.Limits]{
 		path:  "tools.output",
-		intro: "What a model gets of one result. A text that is cut says so, and `tool_call` pages through the rest.",
+		intro: "What a model gets of one result. What is cut says so, and `tool_call`, or `openclaw.tools.call` in mode `code`, pages through the rest. With tool search off there is nothing to page with; an MCP client then gets results as the servers sent them.",
 		fields: []field[call.Limits]{
 			number(row{Key: "maxChars", Default: fmt.Sprint(call.DefaultChars), Doc: "Characters of text, notes included."},
 				call.MinChars, call.MaxChars, func(l *call.Limits, v int64, _ Pos) { l.Chars = int(v) }),

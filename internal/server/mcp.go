@@ -204,7 +204,7 @@ func (m *MCP) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, e
 // answer runs the call and puts its result into the protocol's form.
 func (m *MCP) answer(ctx context.Context, req *mcp.CallToolRequest, progress func(tool.Progress)) (mcp.Result, error) {
 	res, err := m.surface.Call(ctx, req.Params.Name, surface.Request{
-		Args: req.Params.Arguments, Progress: progress, Origin: m.originOf(req.Session, req.Extra),
+		Args: req.Params.Arguments, Progress: progress, Origin: m.originOf(req.Session, req.Extra), Whole: true,
 	})
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %v", tool.Clean(req.Params.Name, 200), err)}
