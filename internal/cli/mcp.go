@@ -59,6 +59,7 @@ func serveStdio(ctx context.Context, app *app, opt openOptions) error {
 		return err
 	}
 	defer stop()
+	defer followMemory(stdioMemory, set.Subscribe)()
 	err = srv.Run(ctx, server.Stdio(app.std.in, app.std.out))
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil // the client left, or a signal came

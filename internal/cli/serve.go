@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime/debug"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -18,10 +17,6 @@ import (
 	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/provider"
 )
-
-// gcPercent trades memory for time: a request makes much garbage and leaves
-// little. The memory limit of the configuration bounds it.
-const gcPercent = 400
 
 func newServe(app *app) *cobra.Command {
 	var opt struct {
@@ -172,14 +167,4 @@ func resolveKeys(configured []config.ServeKey) ([]modelapi.Key, error) {
 
 func servedFormats() []provider.Format {
 	return []provider.Format{agent.Format(provider.Chat), agent.Format(provider.Responses), agent.Format(provider.Messages)}
-}
-
-// setMemory sets how the garbage collector works, unless the environment does.
-func setMemory(limit int64) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(limit)
-	}
 }
