@@ -94,6 +94,13 @@ func Profiles() []string {
 // Controls returns the names of the controls.
 func Controls() []string { return slices.Clone(builtin().controls) }
 
+// SameTool reports whether two names are the same or aliases of one built-in
+// tool, such as exec and bash. Case does not matter.
+func SameTool(a, b string) bool {
+	a, b = fold(a, false), fold(b, false)
+	return a == b || slices.Contains(builtin().same[a], b)
+}
+
 // isControl reports whether a folded name is a control's.
 func (v *vocabulary) isControl(name []byte) bool {
 	for _, c := range v.controls {

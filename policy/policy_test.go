@@ -389,3 +389,17 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+func TestSameTool(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"exec", "bash", true}, {"Bash", "EXEC", true}, {"apply-patch", "apply_patch", true}, {"my_tool", "My_Tool", true},
+		{"exec", "process", false}, {"my_tool", "my-tool", false}, {"", "exec", false},
+	} {
+		if got := policy.SameTool(c.a, c.b); got != c.want {
+			t.Errorf("SameTool(%q, %q) = %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -111,10 +111,19 @@ func printError(s *streams, err error) {
 	case errors.As(err, &te) && te.Next != "":
 		// The user is who reads this.
 		next := strings.TrimPrefix(tool.Clean(te.Next, 4000), "Ask the user to ")
-		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", tool.Clean(te.Reason, 4000), next)
+		fmt.Fprintf(s.err, "toolsearch: %s\nhint: %s\n", reasonAndWho(te), next)
 	default:
 		fmt.Fprintf(s.err, "toolsearch: %s\n", tool.Clean(err.Error(), 4000))
 	}
+}
+
+// reasonAndWho is what a refusal says, and who refused: of several hooks, which.
+func reasonAndWho(e *tool.Error) string {
+	text := tool.Clean(e.Reason, 4000)
+	if e.By != "" && !strings.Contains(text, e.By) {
+		text += " [" + tool.Clean(e.By, 300) + "]"
+	}
+	return text
 }
 
 // forPeople words for a person what a model is told of an unknown tool. Only a

@@ -33,13 +33,14 @@ func newPolicyExplain(app *app) *cobra.Command {
 		Short: "Name the rule that decides about a tool, by file and line",
 		Long: `Explain tells what every filter says about a tool and which rule decides.
 
-TOOL is an id, a name, or the name of a control such as tool_search. The rules
-can be asked about a tool that no source offers, too: by its id, or by a name,
-which then means a core tool. What a model is told never shows that difference.
+TOOL is an id, a name, an alias such as bash, or the name of a control such as
+tool_search. The rules can be asked about a tool that no source offers, too: by
+its id, or by a name, which then means a core tool. What a model is told never
+shows that difference.
 
 The rules that hold depend on the run: on its agent, the model that it uses, who
-asks, and whether it is sandboxed or was started by another run. Without flags
-it is a run of the command line.
+asks, whether it is sandboxed or was started by another run, and what it asked
+for itself. Without flags it is a run of the command line.
 
 The exit code is 0 when the rules allow the tool and 3 when they refuse it.`,
 		Example: `  toolsearch policy explain mcp:calendar:create_event
@@ -78,6 +79,7 @@ The exit code is 0 when the rules allow the tool and 3 when they refuse it.`,
 type runFlags struct {
 	provider, group, sender string
 	sandbox, subagent       bool
+	allow, deny             []string
 }
 
 func (f *runFlags) add(c *cobra.Command) {
@@ -86,11 +88,16 @@ func (f *runFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.sender, "sender", "", "of a run that this sender asks for")
 	c.Flags().BoolVar(&f.sandbox, "sandbox", false, "of a sandboxed run")
 	c.Flags().BoolVar(&f.subagent, "subagent", false, "of a run that another run started")
+	c.Flags().StringSliceVar(&f.allow, "allow", nil, "of a run that asked for these tools alone, as 'toolsearch agent --allow'")
+	c.Flags().StringSliceVar(&f.deny, "deny", nil, "of a run that asked for none of these")
 }
 
 func (f *runFlags) scope() config.Scope {
 	provider, model, _ := strings.Cut(f.provider, "/")
-	return config.Scope{Provider: provider, Model: model, Group: f.group, Sender: f.sender, Sandbox: f.sandbox, Subagent: f.subagent}
+	return config.Scope{
+		Provider: provider, Model: model, Group: f.group, Sender: f.sender, Sandbox: f.sandbox, Subagent: f.subagent,
+		Run: config.Rules{Allow: patterns(f.allow), Deny: patterns(f.deny)},
+	}
 }
 
 // explanation is what the rules say about one tool.
@@ -194,8 +201,8 @@ func explainPolicy(ctx context.Context, set *toolset, ref string) (explanation, 
 }
 
 // subjectOf finds the tool that ref means: a control by its name, else an
-// offered tool by id, by the name a model sees or by its own name, and else a
-// tool that nothing offers.
+// offered tool by id, by the name a model sees, by its own name or by an alias
+// of that, and else a tool that nothing offers.
 func subjectOf(offered []*tool.Tool, ref string) (t *tool.Tool, isOffered bool, err error) {
 	if slices.Contains(policy.Controls(), ref) {
 		return hypothetical(tool.OpenClaw, tool.CoreOwner, ref), false, nil
@@ -204,6 +211,7 @@ func subjectOf(offered []*tool.Tool, ref string) (t *tool.Tool, isOffered bool, 
 		func(t *tool.Tool) bool { return string(t.ID) == ref },
 		func(t *tool.Tool) bool { return surface.WireName(t, surface.MCPNameLimit) == ref || t.Name == ref },
 		func(t *tool.Tool) bool { return tool.Normalize(t.Name) == tool.Normalize(ref) },
+		func(t *tool.Tool) bool { return t.Source == tool.OpenClaw && policy.SameTool(t.Name, ref) },
 	}
 	for _, is := range tests {
 		var found []string
