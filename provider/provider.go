@@ -52,6 +52,7 @@ const (
 // Block is one part of a message.
 type Block struct {
 	Kind   BlockKind
+	Type   string // of an Opaque block as it was decoded, in its API's words
 	Text   string
 	Image  ImageData
 	Call   Call

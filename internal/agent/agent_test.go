@@ -40,7 +40,7 @@ type rigOptions struct {
 	transcript *transcript.Transcript
 }
 
-func newRig(t *testing.T, o rigOptions) *rig {
+func newRig(t testing.TB, o rigOptions) *rig {
 	t.Helper()
 	if o.mode == "" {
 		o.mode = surface.Tools

@@ -2,129 +2,122 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/toolsearch/toolsearch/provider"
+	"github.com/toolsearch/toolsearch/provider/anthropic"
 	"github.com/toolsearch/toolsearch/provider/openai"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// searchBlock is what is read of a block of a tool search.
-type searchBlock struct {
-	Type    string `json:"type"`
-	Name    string `json:"name"`
-	Content struct {
-		References []struct {
-			Name string `json:"tool_name"`
-		} `json:"tool_references"`
-	} `json:"content"`
-	Tools []json.RawMessage `json:"tools"`
+// said is what the messages of a request say in the words of one API alone, as
+// far as it is heeded here. They are read once.
+type said struct {
+	// references are tools that the messages refer to, each once, in order: those
+	// that an earlier search found, and those that an answer names.
+	references []string
+	missing    string            // the id of the first item that is referred to without being there
+	tools      []json.RawMessage // lists of tools that were brought in between
+	search     map[place]bool    // the blocks of searches
 }
 
-// readSearchBlock reads a block of an API's own tool search; false for others.
-func readSearchBlock(b provider.Block) (searchBlock, bool) {
-	var head struct {
-		Type string `json:"type"`
-		Name string `json:"name"`
+// place is where a block stands among the messages.
+type place struct{ message, block int }
+
+// readSaid reads the messages.
+func readSaid(messages []provider.Message) *said {
+	s := &said{search: map[place]bool{}}
+	seen := map[string]bool{} // a request has room for hundreds of thousands
+	add := func(names ...string) {
+		for _, name := range names {
+			if !seen[name] {
+				seen[name] = true
+				s.references = append(s.references, name)
+			}
+		}
 	}
-	if b.Kind != provider.Opaque || json.Unmarshal(b.Raw, &head) != nil {
-		return searchBlock{}, false
+	for i, m := range messages {
+		for j, b := range m.Blocks {
+			add(b.Answer.References...)
+			if b.Kind == provider.Opaque && s.block(b, add) {
+				s.search[place{i, j}] = true
+			}
+		}
 	}
-	switch head.Type {
+	return s
+}
+
+// block reads an opaque block, and reports whether it is one of a search. A block
+// of another shape than its type has says nothing.
+func (s *said) block(b provider.Block, refer func(...string)) (search bool) {
+	switch b.Type {
 	case "server_tool_use":
-		return searchBlock{Type: head.Type}, kindOf(head.Name) != noSearch
-	case "tool_search_tool_result", "tool_search_call", "tool_search_output":
-	default:
-		return searchBlock{}, false
+		o, err := tool.SplitObject(b.Raw)
+		return err == nil && kindOf(text(o, "name")) != noSearch
+	case "tool_search_call":
+		return true
+	case "tool_search_tool_result":
+		refer(anthropic.Searched(b.Raw)...)
+		return true
+	case "tool_search_output":
+		o, _ := tool.SplitObject(b.Raw)
+		refer(toolNames("", o.Get("tools"))...)
+		return true
+	case "additional_tools":
+		o, _ := tool.SplitObject(b.Raw)
+		s.tools = append(s.tools, o.Get("tools"))
+	case "item_reference":
+		if o, err := tool.SplitObject(b.Raw); err == nil && s.missing == "" {
+			s.missing = text(o, "id")
+		}
 	}
-	var s searchBlock
-	if json.Unmarshal(b.Raw, &s) != nil {
-		s = searchBlock{Type: head.Type} // a block of another shape refers to nothing
-	}
-	return s, true
+	return false
 }
 
-// references lists the tools that the messages refer to, each once, in order:
-// those that an earlier search found, and those that an answer names.
-func references(messages []provider.Message) []string {
-	var out []string
-	seen := map[string]struct{}{} // a request has room for hundreds of thousands
-	add := func(name string) {
-		if _, known := seen[name]; !known {
-			seen[name] = struct{}{}
-			out = append(out, name)
-		}
-	}
-	for _, m := range messages {
-		for _, b := range m.Blocks {
-			for _, name := range b.Answer.References {
-				add(name)
-			}
-			s, _ := readSearchBlock(b)
-			for _, r := range s.Content.References {
-				add(r.Name)
-			}
-			for _, t := range toolNames("", s.Tools) {
-				add(t)
-			}
-		}
-	}
-	return out
-}
-
-// itemReference returns the id of an item of Responses that the messages refer
-// to without having it, "" when there is none.
-func itemReference(messages []provider.Message) string {
-	for _, m := range messages {
-		for _, b := range m.Blocks {
-			var item struct {
-				Type string `json:"type"`
-				ID   string `json:"id"`
-			}
-			if b.Kind == provider.Opaque && b.API == provider.Responses && json.Unmarshal(b.Raw, &item) == nil && item.Type == "item_reference" {
-				return item.ID
-			}
-		}
-	}
-	return ""
+// text reads a member that is a string, and "" for anything else.
+func text(o tool.Object, name string) string {
+	v, _ := tool.ReadString(o.Get(name))
+	return v
 }
 
 // toolNames are the full names of functions, also of those in namespaces.
-func toolNames(namespace string, defs []json.RawMessage) []string {
+func toolNames(namespace string, defs json.RawMessage) []string {
 	var out []string
-	for _, raw := range defs {
-		var t struct {
-			Type  string            `json:"type"`
-			Name  string            `json:"name"`
-			Tools []json.RawMessage `json:"tools"`
-		}
-		if json.Unmarshal(raw, &t) != nil {
+	items, _ := tool.SplitArray(defs)
+	for _, raw := range items {
+		t, err := tool.SplitObject(raw)
+		if err != nil {
 			continue
 		}
-		switch t.Type {
+		switch name := text(t, "name"); text(t, "type") {
 		case "function":
-			out = append(out, provider.FullName(namespace, t.Name))
+			out = append(out, provider.FullName(namespace, name))
 		case "namespace":
 			if namespace == "" { // a namespace cannot stand in a namespace
-				out = append(out, toolNames(t.Name, t.Tools)...)
+				out = append(out, toolNames(name, t.Get("tools"))...)
 			}
 		}
 	}
 	return out
 }
 
-// withoutSearchBlocks leaves out the blocks of a search that the model's API
-// does not know.
-func withoutSearchBlocks(messages []provider.Message) []provider.Message {
-	isSearch := func(b provider.Block) bool { _, ok := readSearchBlock(b); return ok }
+// withoutSearch leaves out the blocks of a search, which the model's API does not
+// know. The messages are those that were read.
+func (s *said) withoutSearch(messages []provider.Message) []provider.Message {
+	if len(s.search) == 0 {
+		return messages
+	}
 	var out []provider.Message
-	for _, m := range messages {
-		if slices.ContainsFunc(m.Blocks, isSearch) {
-			m.Blocks = slices.DeleteFunc(slices.Clone(m.Blocks), isSearch)
-			m.Native = provider.Native{} // the message as it came holds them
-			if len(m.Blocks) == 0 {
+	for i, m := range messages {
+		kept := make([]provider.Block, 0, len(m.Blocks))
+		for j, b := range m.Blocks {
+			if !s.search[place{i, j}] {
+				kept = append(kept, b)
+			}
+		}
+		if len(kept) < len(m.Blocks) {
+			m.Blocks, m.Native = kept, provider.Native{} // the message as it came holds them
+			if len(kept) == 0 {
 				continue
 			}
 		}
@@ -135,43 +128,30 @@ func withoutSearchBlocks(messages []provider.Message) []provider.Message {
 
 // addTools adds the tools that items of Responses bring in the middle of a
 // conversation to those of the request.
-func addTools(req *Request) error {
+func (s *said) addTools(req *Request) error {
 	if req.API != provider.Responses {
 		return nil
 	}
 	var known map[string]struct{} // by name, once there is something to compare with
-	for _, m := range req.Messages {
-		for _, b := range m.Blocks {
-			var item struct {
-				Type  string          `json:"type"`
-				Tools json.RawMessage `json:"tools"`
+	for _, list := range s.tools {
+		brought, err := openai.ResponsesTools(list)
+		if err != nil {
+			return refuse(http.StatusBadRequest, "input", "additional_tools: "+err.Error())
+		}
+		if known == nil {
+			known = make(map[string]struct{}, len(req.Tools)+len(brought))
+			for _, t := range req.Tools {
+				known[t.FullName()] = struct{}{}
 			}
-			if b.Kind != provider.Opaque || json.Unmarshal(b.Raw, &item) != nil || item.Type != "additional_tools" {
-				continue
+		}
+		for _, t := range brought {
+			if _, twice := known[t.FullName()]; !twice || t.Name == "" {
+				known[t.FullName()] = struct{}{}
+				req.Tools = append(req.Tools, t)
 			}
-			body, err := tool.Encode(map[string]any{"model": "m", "input": "", "tools": item.Tools})
-			if err != nil {
-				return fmt.Errorf("read additional_tools: %w", err)
-			}
-			brought, err := openai.Responses().DecodeRequest(body)
-			if err != nil {
-				return refuse(http.StatusBadRequest, "input", "additional_tools: "+err.Error())
-			}
-			if known == nil {
-				known = make(map[string]struct{}, len(req.Tools)+len(brought.Tools))
-				for _, t := range req.Tools {
-					known[t.FullName()] = struct{}{}
-				}
-			}
-			for _, t := range brought.Tools {
-				if _, twice := known[t.FullName()]; !twice || t.Name == "" {
-					known[t.FullName()] = struct{}{}
-					req.Tools = append(req.Tools, t)
-				}
-			}
-			if len(req.Tools) > maxTools {
-				return tooManyTools(len(req.Tools))
-			}
+		}
+		if len(req.Tools) > maxTools {
+			return tooManyTools(len(req.Tools))
 		}
 	}
 	return nil

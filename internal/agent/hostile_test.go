@@ -28,7 +28,7 @@ func TestNamesByTheHundredThousand(t *testing.T) {
 		}
 		defs.WriteString(`{"type":"function","name":"` + names[i] + `"}`)
 	}
-	item := provider.Block{Kind: provider.Opaque, Native: provider.Native{API: provider.Responses, Raw: json.RawMessage(`{"type":"additional_tools","tools":[` + defs.String() + `]}`)}}
+	item := provider.Block{Kind: provider.Opaque, Type: "additional_tools", Native: provider.Native{API: provider.Responses, Raw: json.RawMessage(`{"type":"additional_tools","tools":[` + defs.String() + `]}`)}}
 	tests := map[string]struct {
 		block provider.Block
 		param string

@@ -79,6 +79,7 @@ type nativeSearch struct {
 	kind    searchKind // what we stand in for
 	name    string     // of the search as the request calls it
 	request *Request
+	said    *said                    // by the request's messages
 	tools   map[string]provider.Tool // of the request, by full name
 	native  bool                     // the model's API searches by itself
 	add     *provider.Tool           // the API's own search, where the request does not bring it
@@ -86,13 +87,14 @@ type nativeSearch struct {
 
 // readSearch finds out what is asked for.
 func readSearch(req *Request, m Model) (*nativeSearch, error) {
-	if err := addTools(req); err != nil {
+	said := readSaid(req.Messages)
+	if err := said.addTools(req); err != nil {
 		return nil, err
 	}
-	if id := itemReference(req.Messages); id != "" && m.API != provider.Responses {
+	if id := said.missing; id != "" && m.API != provider.Responses {
 		return nil, refuse(http.StatusNotFound, "input", fmt.Sprintf("Item with id %q not found; send the item itself", tool.Clean(id, 128)))
 	}
-	s := &nativeSearch{request: req, tools: map[string]provider.Tool{}, native: m.NativeToolSearch}
+	s := &nativeSearch{request: req, said: said, tools: map[string]provider.Tool{}, native: m.NativeToolSearch}
 	if len(req.Tools) > maxTools {
 		return nil, tooManyTools(len(req.Tools))
 	}
@@ -121,7 +123,7 @@ func readSearch(req *Request, m Model) (*nativeSearch, error) {
 		s.kind = noSearch
 		s.add = hostedSearch(m.API)
 	}
-	for _, name := range references(req.Messages) {
+	for _, name := range said.references {
 		if _, ok := s.tools[name]; !ok {
 			return nil, refuse(http.StatusBadRequest, "messages", fmt.Sprintf("the messages refer to the tool %q, which tools does not define", tool.Clean(name, 128)))
 		}
@@ -174,7 +176,7 @@ func (s *nativeSearch) apply(o *turn.Options, session *toolsearch.Session) error
 		return nil
 	}
 	o.Refer = func(_ context.Context, names []string) ([]provider.Tool, error) { return s.defined(names) }
-	added, err := s.defined(references(o.Request.Messages))
+	added, err := s.defined(s.said.references)
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (s *nativeSearch) apply(o *turn.Options, session *toolsearch.Session) error
 	// The caller brings a search of its own: ours is not shown beside it.
 	o.Tools = uncontrolled{session}
 	o.Request.Tools = withoutSearch(o.Request.Tools)
-	o.Request.Messages = withoutSearchBlocks(s.request.Messages)
+	o.Request.Messages = s.said.withoutSearch(s.request.Messages)
 	o.Local = []turn.Local{{Tool: s.definition(), Call: func(ctx context.Context, c provider.Call) (turn.LocalAnswer, error) {
 		return s.search(ctx, session, c)
 	}}}
@@ -397,13 +399,13 @@ func tellResponses(c provider.Call, found []provider.Tool) ([]provider.Block, er
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, responsesItem(raw))
+		out = append(out, responsesItem(item.Type, raw))
 	}
 	return out, nil
 }
 
-func responsesItem(raw json.RawMessage) provider.Block {
-	return provider.Block{Kind: provider.Opaque, Native: provider.Native{API: provider.Responses, Raw: raw}}
+func responsesItem(kind string, raw json.RawMessage) provider.Block {
+	return provider.Block{Kind: provider.Opaque, Type: kind, Native: provider.Native{API: provider.Responses, Raw: raw}}
 }
 
 // definitionOf is a tool's definition as Responses writes it, inside its

@@ -211,7 +211,7 @@ func TestNativeSearchThenNone(t *testing.T) {
 // additional_tools bring tools in the middle of a conversation.
 func TestAdditionalTools(t *testing.T) {
 	r := newRig(t, rigOptions{mode: surface.Off, api: provider.Responses, script: mock.Agent()})
-	item := provider.Message{Role: provider.User, Blocks: []provider.Block{{Kind: provider.Opaque, Native: provider.Native{
+	item := provider.Message{Role: provider.User, Blocks: []provider.Block{{Kind: provider.Opaque, Type: "additional_tools", Native: provider.Native{
 		API: provider.Responses, Raw: json.RawMessage(`{"type":"additional_tools","tools":[{"type":"function","name":"late","parameters":{"type":"object"}}]}`),
 	}}}}
 	r.ask(t, agent.Request{Request: provider.Request{API: provider.Responses, Messages: []provider.Message{item, user("hi")}}})

@@ -242,17 +242,15 @@ func (x *exchange) lookUp() *provider.Error {
 	}
 	grown := 0
 	for i, m := range x.req.Messages {
-		if len(m.Blocks) != 1 || m.Blocks[0].Kind != provider.Opaque {
+		if len(m.Blocks) != 1 || m.Blocks[0].Type != "item_reference" {
 			continue
 		}
-		var ref struct {
-			Type string `json:"type"`
-			ID   string `json:"id"`
-		}
-		if json.Unmarshal(m.Raw, &ref) != nil || ref.Type != "item_reference" {
+		o, err := tool.SplitObject(m.Raw)
+		if err != nil {
 			continue
 		}
-		if said, ok := x.server.past.item(pastKey{x.caller.Name, ref.ID}); ok {
+		id, _ := tool.ReadString(o.Get("id"))
+		if said, ok := x.server.past.item(pastKey{x.caller.Name, id}); ok {
 			if grown += len(said.Raw); grown > maxPastBytes {
 				e := refusal(http.StatusRequestEntityTooLarge, fmt.Sprintf("the items that input refers to have more than %d bytes together", maxPastBytes))
 				e.Type, e.Param = "invalid_request_error", "input"

@@ -34,7 +34,7 @@ func TestItemReference(t *testing.T) {
 		for _, c := range []struct {
 			name, item, key string
 			known           bool
-		}{{"kept", item, aliceKey, true}, {"another caller's", item, bobKey, false}, {"not stored", itemOf(unstored), aliceKey, false}} {
+		}{{"kept", item, aliceKey, true}, {"kept, and the type left out", strings.Replace(item, `"type":"item_reference",`, "", 1), aliceKey, true}, {"another caller's", item, bobKey, false}, {"not stored", itemOf(unstored), aliceKey, false}} {
 			if status, got := ask(`{"role":"user","content":"one"},`+c.item+`,{"role":"user","content":"two"}`, "", "Authorization", "Bearer "+c.key); status != 200 {
 				t.Fatalf("%s: %d %s", c.name, status, got)
 			}

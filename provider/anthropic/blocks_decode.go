@@ -111,6 +111,8 @@ func decodeBlock(path string, raw json.RawMessage) (provider.Block, error) {
 	case "tool_result":
 		b.Kind = provider.ToolAnswer
 		b.Answer, err = decodeAnswer(path, o)
+	default:
+		b.Type = kind
 	}
 	return b, err
 }
@@ -198,13 +200,14 @@ func decodeAnswer(path string, o tool.Object) (provider.Answer, error) {
 		case provider.ToolCall, provider.ToolAnswer, provider.Thinking:
 			return a, wrong(at(where, i), "A tool result holds text, images, documents, search results and tool references")
 		case provider.Opaque:
+			if b.Type != "tool_reference" {
+				continue
+			}
 			name, err := readReference(at(where, i), b.Raw)
 			if err != nil {
 				return a, err
 			}
-			if name != "" {
-				a.References = append(a.References, name)
-			}
+			a.References = append(a.References, name)
 		}
 	}
 	return a, nil
@@ -220,17 +223,18 @@ func readReference(path string, raw json.RawMessage) (string, error) {
 	return needName(path, o, "tool_name")
 }
 
-// searched lists the tools that a tool_search_tool_result refers to; ok is false
-// for another block.
-func searched(raw json.RawMessage) (names []string, ok bool) {
+// Searched lists the tools that a tool_search_tool_result block refers to, as it
+// names them; none when the search failed.
+func Searched(raw json.RawMessage) []string {
 	o, err := tool.SplitObject(raw)
-	if err != nil || kindOf(o) != "tool_search_tool_result" {
-		return nil, false
+	if err != nil {
+		return nil
 	}
 	content, err := tool.SplitObject(o.Get("content"))
 	if err != nil {
-		return nil, true
+		return nil
 	}
+	var names []string
 	items, _ := tool.SplitArray(content.Get("tool_references"))
 	for _, item := range items {
 		if ref, err := tool.SplitObject(item); err == nil {
@@ -239,7 +243,7 @@ func searched(raw json.RawMessage) (names []string, ok bool) {
 			}
 		}
 	}
-	return names, true
+	return names
 }
 
 // mendBlock reads a block of a model's answer, which is taken as it is but for a
@@ -252,7 +256,7 @@ func mendBlock(raw json.RawMessage) (b provider.Block, made bool, err error) {
 		return b, false, fmt.Errorf("read a block of the answer: %w", err)
 	}
 	b = provider.Block{Kind: provider.Opaque, Native: native(raw)}
-	switch kindOf(o) {
+	switch kind := kindOf(o); kind {
 	case "":
 		return b, false, nil
 	case "text":
@@ -264,6 +268,8 @@ func mendBlock(raw json.RawMessage) (b provider.Block, made bool, err error) {
 	case "tool_use":
 		b.Kind = provider.ToolCall
 		b, err = mendCall(b, o)
+	default:
+		b.Type = kind
 	}
 	return b, true, err
 }

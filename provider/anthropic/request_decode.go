@@ -206,8 +206,8 @@ func checkReferences(messages []provider.Message, tools offered) error {
 	for i, m := range messages {
 		for j, b := range m.Blocks {
 			names := b.Answer.References
-			if b.Kind == provider.Opaque {
-				names, _ = searched(b.Raw)
+			if b.Type == "tool_search_tool_result" {
+				names = Searched(b.Raw)
 			}
 			for _, name := range names {
 				if tools.names[name] {

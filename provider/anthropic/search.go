@@ -121,5 +121,5 @@ func searchAnswer(callID string, content *fields) (provider.Block, error) {
 
 func opaque(f *fields) (provider.Block, error) {
 	raw, err := f.json()
-	return provider.Block{Kind: provider.Opaque, Native: native(raw)}, err
+	return provider.Block{Kind: provider.Opaque, Type: kindOf(f.out), Native: native(raw)}, err
 }

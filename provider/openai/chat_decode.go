@@ -206,7 +206,10 @@ func readContent(raw json.RawMessage, api provider.API, know func(b *provider.Bl
 			return nil, false
 		}
 		b := provider.Block{Kind: provider.Opaque, Native: provider.Native{API: api, Raw: part}}
-		know(&b, textOf(o, "type"), o)
+		kind := textOf(o, "type")
+		if know(&b, kind, o); b.Kind == provider.Opaque {
+			b.Type = kind
+		}
 		out = append(out, b)
 	}
 	return out, true
@@ -293,6 +296,7 @@ func chatCall(raw json.RawMessage) (provider.Block, bool) {
 	fn, err := tool.SplitObject(o.Get("function"))
 	if err != nil {
 		kind := textOf(o, "type")
+		b.Type = kind
 		return b, kind != "" && kind != "function" // a custom tool's call
 	}
 	b.Kind = provider.ToolCall

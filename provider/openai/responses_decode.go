@@ -36,7 +36,7 @@ func (responses) DecodeRequest(body []byte) (*provider.Request, error) {
 		return nil, err
 	}
 	r.Messages = messages
-	tools, err := decodeTools(o.Get("tools"), decodeResponsesTool)
+	tools, err := ResponsesTools(o.Get("tools"))
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +84,13 @@ func decodeInput(o tool.Object) ([]provider.Message, error) {
 func stringMessage(role provider.Role, raw json.RawMessage, s string) provider.Message {
 	return provider.Message{Role: role, Blocks: []provider.Block{{Kind: provider.Text, Text: s}},
 		Native: provider.Native{API: provider.Responses, Raw: raw}}
+}
+
+// ResponsesTools reads a list of tools as Responses has it: that of a request, or
+// of an item that brings further ones. A wrong one is a *provider.Error with
+// status 400 whose Param begins with "tools". Missing or null is none.
+func ResponsesTools(raw json.RawMessage) ([]provider.Tool, error) {
+	return decodeTools(raw, decodeResponsesTool)
 }
 
 // decodeResponsesTool reads a function, the tools of a namespace, or one of the
@@ -158,7 +165,8 @@ func decodeItem(raw json.RawMessage, at string) (provider.Message, error) {
 	switch kind := textOf(o, "type"); kind {
 	case "message", "":
 		if kind == "" && absent(o.Get("role")) && textOf(o, "id") != "" {
-			break // a reference to an item
+			m.Blocks = []provider.Block{{Kind: provider.Opaque, Type: "item_reference", Native: native}} // which need not say so
+			return m, nil
 		}
 		return decodeMessageItem(o, m, at)
 	case "function_call":
@@ -189,7 +197,7 @@ func decodeItem(raw json.RawMessage, at string) (provider.Message, error) {
 	case "additional_tools":
 		m.Role = provider.System
 	}
-	m.Blocks = []provider.Block{{Kind: provider.Opaque, Native: native}}
+	m.Blocks = []provider.Block{{Kind: provider.Opaque, Type: textOf(o, "type"), Native: native}}
 	return m, nil
 }
 
