@@ -53,6 +53,11 @@ func (p *Pinner) observe(ctx context.Context, server string, tools []*tool.Tool,
 	for _, c := range last.report.Changed {
 		p.tell(c)
 	}
+	if p.cfg.OnRename != nil {
+		for _, x := range last.report.Renamed {
+			p.cfg.OnRename(x)
+		}
+	}
 	return last.report, nil
 }
 

@@ -51,6 +51,8 @@ type Config struct {
 	// OnChange, when not nil, takes every change once, in every mode but Off. It
 	// must not block.
 	OnChange func(Change)
+	// OnRename, when not nil, takes every rename once, likewise.
+	OnRename func(Rename)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
@@ -298,7 +300,7 @@ func (p *Pinner) refusal(ctx context.Context, t *tool.Tool, c Change) *tool.Erro
 		Code:   tool.CodeBlocked,
 		By:     "pin",
 		Reason: fmt.Sprintf("%s was not called: %s", t.ID, what),
-		Next:   "Use another tool. The user can read the change with `toolsearch pins diff` and allow it with `toolsearch pins accept`.",
+		Next:   fmt.Sprintf("Use another tool. The user can read the change with `toolsearch pins diff %s` and allow it with `toolsearch pins accept %s`.", t.ID, t.ID),
 	}
 }
 

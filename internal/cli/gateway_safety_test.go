@@ -70,11 +70,42 @@ func TestGatewayHoldsChangedTools(t *testing.T) {
 	if out, code := g.program("pins", "diff", "mcp:weather:echo"); code != 0 || !strings.Contains(out, "evil") || !strings.Contains(out, "U+200B") {
 		t.Errorf("pins diff: exit %d, %s", code, out)
 	}
-	if out, code := g.program("pins", "accept", "mcp:weather:echo"); code != 0 {
+	out, code := g.program("pins", "diff", "--json")
+	var waiting []struct{ ID, OfferedDigest, Diff string }
+	if err := json.Unmarshal([]byte(out), &waiting); err != nil || code != 0 || len(waiting) != 1 || waiting[0].ID != "mcp:weather:echo" || !strings.Contains(waiting[0].Diff, "U+200B") {
+		t.Fatalf("pins diff --json: exit %d, %s", code, out)
+	}
+	if out, code := g.program("pins", "diff"); code != 0 || !strings.Contains(out, "mcp:weather:echo\n") || !strings.Contains(out, "pins accept mcp:weather:echo --digest "+waiting[0].OfferedDigest) {
+		t.Errorf("pins diff of all: exit %d, %s", code, out)
+	}
+	if out, code := g.program("pins", "accept", "mcp:weather:echo", "--digest", strings.Repeat("0", 64)); code != 1 || !strings.Contains(out, "no such change") {
+		t.Errorf("pins accept of another change: exit %d, %s", code, out)
+	}
+	if out, code := g.program("pins", "accept", "mcp:weather:echo", "--digest", waiting[0].OfferedDigest); code != 0 {
 		t.Errorf("pins accept: exit %d, %s", code, out)
 	}
 	if res := string(g.result("tools/call", callEcho)); strings.Contains(res, "blocked") {
 		t.Errorf("an accepted tool answered %s", res)
+	}
+}
+
+// A tool that comes back under another name is called, and the user is told.
+func TestGatewayTellsOfRenames(t *testing.T) {
+	home := t.TempDir()
+	g := startGateway(t, home, oneCommand(t, home, mcptest.Script{Tools: []json.RawMessage{toolDef("gen_echo", "Weather forecast"), toolDef("odd", "Something else")}}))
+	g.connect(false)
+	g.result("tools/call", toolCall("mcp:weather:gen_echo", `{}`))
+	g.stop()
+	g = startGateway(t, home, oneCommand(t, home, mcptest.Script{Tools: []json.RawMessage{toolDef("gen_echo_2", "Weather forecast"), toolDef("odd", "Something else")}}))
+	g.connect(false)
+	for strings.Contains(strings.Join(content(t, g.result("tools/call", `{"name":"tool_search","arguments":{"query":"echo"}}`)), ""), "not connected yet") {
+	}
+	if res := string(g.result("tools/call", toolCall("mcp:weather:gen_echo_2", `{}`))); strings.Contains(res, `"isError":true`) {
+		t.Errorf("the renamed tool answered %s", res)
+	}
+	g.stop()
+	if n := strings.Count(g.stderr.String(), `server "weather" now calls its tool gen_echo gen_echo_2`); n != 1 {
+		t.Errorf("the user was told %d times: %s", n, g.stderr)
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -76,31 +77,97 @@ func printPins(s *streams, pins []pinJSON) error {
 	for _, p := range pins {
 		state := "accepted"
 		if p.Waiting {
-			state = "changed: see 'toolsearch pins diff'"
+			state = "changed: see 'toolsearch pins diff " + oneLine(string(p.ID), 200) + "'"
 		}
 		fmt.Fprintf(w, "%s\t%s\n", oneLine(string(p.ID), 200), state)
 	}
 	return w.Flush()
 }
 
+// pinDiffJSON is a waiting change as --json prints it.
+type pinDiffJSON struct {
+	ID       tool.ID         `json:"id"`
+	Offered  string          `json:"offeredDigest"`
+	Diff     string          `json:"diff"` // for people: nothing in it is hidden
+	Accepted json.RawMessage `json:"accepted,omitempty"`
+	Offers   json.RawMessage `json:"offered,omitempty"`
+}
+
 func newPinsDiff(app *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "diff ID",
-		Short: "Show what a server changed about a tool, hidden characters too",
-		Args:  cobra.ExactArgs(1),
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "diff [ID]",
+		Short: "Show what servers changed about a tool, or about all of them, hidden characters too",
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, p, done, err := app.openWaitingPin(cmd.Context(), args[0])
+			pins, done, err := app.openPins(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer done()
-			if _, err = fmt.Fprintln(app.std.out, pin.Diff(p.Definition, p.OfferedDefinition)); err != nil {
+			waiting, err := waitingPins(cmd.Context(), pins, args)
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(app.std.err, "to accept exactly this: toolsearch pins accept %s --digest %s\n", args[0], p.OfferedDigest)
-			return nil
+			if asJSON {
+				out := make([]pinDiffJSON, len(waiting))
+				for i, p := range waiting {
+					out[i] = pinDiffJSON{tool.NewID(tool.MCP, p.Server, p.Tool), p.OfferedDigest, pin.Diff(p.Definition, p.OfferedDefinition), p.Definition, p.OfferedDefinition}
+				}
+				return app.std.printJSON(out)
+			}
+			return printPinDiffs(app.std, waiting, len(args) == 1)
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print as a JSON array")
+	return c
+}
+
+// waitingPins finds the one change that is named, or all.
+func waitingPins(ctx context.Context, pins pin.Store, refs []string) ([]pin.Pin, error) {
+	if len(refs) == 1 {
+		p, err := waitingPin(ctx, pins, refs[0])
+		return []pin.Pin{p}, err
+	}
+	found, err := pins.List(ctx, "")
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var waiting []pin.Pin
+	for _, p := range found {
+		if !p.Waiting() {
+			continue
+		}
+		full, ok, err := pins.Get(ctx, p.Server, p.Tool) // List may leave the definitions out
+		if err != nil {
+			return nil, storeError(err)
+		}
+		if ok && full.Waiting() {
+			waiting = append(waiting, full)
+		}
+	}
+	return waiting, nil
+}
+
+func printPinDiffs(s *streams, waiting []pin.Pin, named bool) error {
+	if len(waiting) == 0 {
+		fmt.Fprintln(s.err, "no change waits")
+		return nil
+	}
+	for i, p := range waiting {
+		id := oneLine(string(tool.NewID(tool.MCP, p.Server, p.Tool)), 200)
+		if !named {
+			if i > 0 {
+				fmt.Fprintln(s.out)
+			}
+			fmt.Fprintln(s.out, s.bold(id))
+		}
+		if _, err := fmt.Fprintln(s.out, pin.Diff(p.Definition, p.OfferedDefinition)); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.err, "to accept exactly this: toolsearch pins accept %s --digest %s\n", id, p.OfferedDigest)
+	}
+	return nil
 }
 
 func newPinsAccept(app *app) *cobra.Command {
@@ -140,6 +207,13 @@ func (a *app) openPins(ctx context.Context) (pin.Store, func(), error) {
 		return nil, nil, err
 	}
 	return pinStore{s}, done, nil
+}
+
+// toolRenamed tells the user of a tool that came back under another name: rules
+// and habits may hang on the old one.
+func (a *app) toolRenamed(r pin.Rename) {
+	fmt.Fprintf(a.std.err, "warning: server %q now calls its tool %s %s; nothing else of it has changed\n",
+		oneLine(r.Server, 100), oneLine(r.From, 200), oneLine(r.To, 200))
 }
 
 // openWaitingPin opens the pins and finds the waiting change that ref means.

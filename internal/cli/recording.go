@@ -91,7 +91,7 @@ func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt re
 		return nil, err
 	}
 	r.warnings = append(r.warnings, warnings...)
-	if r.pins, err = pin.New(pin.Config{Store: pinStore{s}, Mode: opt.config.Tools.Pins, OnChange: a.definitionChanged(opt.config.Tools.Pins)}); err != nil {
+	if r.pins, err = pin.New(pin.Config{Store: pinStore{s}, Mode: opt.config.Tools.Pins, OnChange: a.definitionChanged(opt.config.Tools.Pins), OnRename: a.toolRenamed}); err != nil {
 		return nil, err
 	}
 	if opt.serve {
