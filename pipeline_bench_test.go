@@ -15,12 +15,10 @@ import (
 	"github.com/toolsearch/toolsearch"
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/hook"
-	"github.com/toolsearch/toolsearch/internal/mcptest"
 	"github.com/toolsearch/toolsearch/internal/store"
 	"github.com/toolsearch/toolsearch/pin"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/source/jsonl"
-	"github.com/toolsearch/toolsearch/source/mcp"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 	"github.com/toolsearch/toolsearch/transcript"
@@ -30,10 +28,9 @@ import (
 // benchRules is how many rules a policy of the benchmarks has.
 const benchRules = 50
 
-// benchPolicy has benchRules rules of every kind that leave nearly every tool:
+// fullPolicy has benchRules rules of every kind that leave nearly every tool:
 // each is tried for each tool.
-func benchPolicy(b *testing.B) *policy.Policy {
-	b.Helper()
+func fullPolicy() (*policy.Policy, error) {
 	var rules policy.Rules
 	for i := range benchRules - 2 {
 		pattern := [...]string{"delete_account_%d", "*_danger_%d_*", "mcp:nobody_%d", "mcp:*:wipe_%d", "openclaw:nobody_%d:*", "nobody_%d__*"}[i%6]
@@ -43,28 +40,24 @@ func benchPolicy(b *testing.B) *policy.Policy {
 		rules.Allow = append(rules.Allow, policy.Entry{Pattern: pattern})
 	}
 	p, _, err := policy.Compile([]policy.Layer{{Scope: policy.ScopeGlobal, Name: "tools", Rules: rules}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return p
+	return p, err
 }
 
-// benchOptions are those of a full pipeline: policy, pins, validation, one hook
-// in Go, and the transcript in a store on disk.
-func benchOptions(b *testing.B) toolsearch.Options {
-	b.Helper()
-	s, err := store.Open(b.Context(), store.Options{Dir: b.TempDir()})
+// fullOptions are those of a full pipeline: policy, pins, validation, one hook
+// in Go, and the transcript in a store on disk, which is to be closed.
+func fullOptions(ctx context.Context, dir string) (toolsearch.Options, *store.Store, error) {
+	fail := func(err error) (toolsearch.Options, *store.Store, error) { return toolsearch.Options{}, nil, err }
+	rules, err := fullPolicy()
 	if err != nil {
-		b.Fatal(err)
+		return fail(err)
 	}
-	b.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			b.Error(err)
-		}
-	})
+	s, err := store.Open(ctx, store.Options{Dir: dir})
+	if err != nil {
+		return fail(err)
+	}
 	record, err := transcript.New(transcript.Config{Recorder: s, Counter: s})
 	if err != nil {
-		b.Fatal(err)
+		return fail(errors.Join(err, s.Close()))
 	}
 	hooks, _, err := hook.New([]hook.Hook{{
 		Name: "look", Event: hook.Before,
@@ -76,13 +69,27 @@ func benchOptions(b *testing.B) toolsearch.Options {
 		}),
 	}}, nil)
 	if err != nil {
-		b.Fatal(err)
+		return fail(errors.Join(err, s.Close()))
 	}
 	pins, err := pin.New(pin.Config{Store: &pin.Memory{}, Mode: pin.Block})
 	if err != nil {
+		return fail(errors.Join(err, s.Close()))
+	}
+	return toolsearch.Options{Policy: rules, Transcript: record, Hooks: hooks, Pins: pins}, s, nil
+}
+
+func benchOptions(b *testing.B) toolsearch.Options {
+	b.Helper()
+	opt, s, err := fullOptions(b.Context(), b.TempDir())
+	if err != nil {
 		b.Fatal(err)
 	}
-	return toolsearch.Options{Policy: benchPolicy(b), Transcript: record, Hooks: hooks, Pins: pins}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return opt
 }
 
 func benchSet(b *testing.B, opt toolsearch.Options) *toolsearch.Toolset {
@@ -102,20 +109,25 @@ func benchSet(b *testing.B, opt toolsearch.Options) *toolsearch.Toolset {
 	return set
 }
 
-// medians runs both in turn, n times each, so that whatever else the machine
-// does meets both alike.
-func medians(n int, one, other func()) (time.Duration, time.Duration) {
-	took := [2][]time.Duration{make([]time.Duration, n), make([]time.Duration, n)}
+// medians runs each n times, in turn and each one first at times, so that
+// whatever else the machine does meets all alike. It returns the median time of
+// each.
+func medians(n int, what ...func()) []time.Duration {
+	took := make([][]time.Duration, len(what))
 	for i := range n {
-		for j, f := range [2]func(){one, other} {
+		for j := range what {
+			which := (i + j) % len(what)
 			start := time.Now()
-			f()
-			took[j][i] = time.Since(start)
+			what[which]()
+			took[which] = append(took[which], time.Since(start))
 		}
 	}
-	slices.Sort(took[0])
-	slices.Sort(took[1])
-	return took[0][n/2], took[1][n/2]
+	out := make([]time.Duration, len(what))
+	for i, t := range took {
+		slices.Sort(t)
+		out[i] = t[n/2]
+	}
+	return out
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
@@ -151,60 +163,15 @@ func BenchmarkPipelineInProcess(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	medians(200, through, bare) // schemas compiled, journal open
+	medians(200, bare, through) // schemas compiled, journal open
 	for b.Loop() {
 		through()
 	}
-	with, without := medians(3000, through, bare)
+	took := medians(3000, bare, through)
+	without, with := took[0], took[1]
 	b.ReportMetric(micros(without), "bare-µs")
 	b.ReportMetric(micros(with), "pipeline-µs")
 	b.ReportMetric(micros(with-without), "added-µs")
-}
-
-// BenchmarkPipelineMCP compares a call of a tool of an MCP server over stdio
-// through the whole pipeline with the same call of the Manager's, which passes
-// it on without loss. The aim is at most 1.3 times as long.
-func BenchmarkPipelineMCP(b *testing.B) {
-	command, args, env := mcptest.Command(b, mcptest.Script{Tools: []json.RawMessage{json.RawMessage(
-		`{"name":"echo","description":"Echo","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"query":{"type":"string"},"limit":{"type":"integer"}},"required":["path"]}}`)}})
-	servers := []mcp.Server{{Name: "docs", Command: command, Args: args, Env: env}}
-	opt := benchOptions(b)
-	opt.Servers = servers
-	set := benchSet(b, opt)
-	direct, err := mcp.NewManager(servers, mcp.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := direct.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	ctx := b.Context()
-	direct.Start(ctx)
-	if err := direct.Wait(ctx); err != nil {
-		b.Fatal(err)
-	}
-	target := direct.Snapshot().Tools[0]
-	through := func() {
-		if _, err := set.Call(ctx, "mcp:docs:echo", benchArgs); err != nil {
-			b.Fatal(err)
-		}
-	}
-	proxy := func() {
-		if _, err := target.Invoker.Invoke(ctx, tool.Call{Args: benchArgs}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	medians(100, through, proxy)
-	for b.Loop() {
-		through()
-	}
-	with, without := medians(1500, through, proxy)
-	b.ReportMetric(micros(without), "direct-µs")
-	b.ReportMetric(micros(with), "pipeline-µs")
-	b.ReportMetric(micros(with-without), "added-µs")
-	b.ReportMetric(float64(with)/float64(without), "pipeline/direct")
 }
 
 // BenchmarkPlan plans some 6,600 tools under 50 rules: again with nothing
@@ -222,7 +189,10 @@ func BenchmarkPlan(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	rules := benchPolicy(b)
+	rules, err := fullPolicy()
+	if err != nil {
+		b.Fatal(err)
+	}
 	cfg := turn.Config{Mode: surface.Tools, Policy: rules, Sources: []turn.Source{turn.Fixed(tools)}}
 	cold := func() {
 		if _, err := turn.NewPlanner(cfg).Refresh(); err != nil {
@@ -262,7 +232,8 @@ func BenchmarkPlan(b *testing.B) {
 		for b.Loop() {
 			cold()
 		}
-		with, without := medians(9, cold, index)
+		took := medians(9, index, cold)
+		without, with := took[0], took[1]
 		b.ReportMetric(micros(with)/1e3, "plan-ms")
 		b.ReportMetric(micros(without)/1e3, "index-ms")
 		b.ReportMetric(micros(with-without)/1e3, "beyond-index-ms")

@@ -18,7 +18,10 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-func TestMain(m *testing.M) { mcptest.Main(m) }
+func TestMain(m *testing.M) {
+	serveIfProxy()
+	mcptest.Main(m)
+}
 
 // weatherServer is the command line of a small MCP server.
 func weatherServer() (command string, args, env []string) {
