@@ -154,6 +154,33 @@ func TestCodeWaitsForApproval(t *testing.T) {
 	}
 }
 
+// In the transcript the calls of one body have one parent, and those of another
+// body another one.
+func TestGatewayCodeCallsHaveTheirBody(t *testing.T) {
+	g := codeGateway(t, "true")
+	for range 2 {
+		if a := g.runCode(`await Promise.all([1, 2].map(n => openclaw.tools.call("mcp:weather:echo", {n})))`); !a.OK {
+			t.Fatalf("%+v", a)
+		}
+	}
+	g.stop()
+	byParent := map[string]int{}
+	for _, c := range g.exported() {
+		if c.Control != "tool_search_code" || c.Parent == "" {
+			t.Errorf("the call is %+v", c)
+		}
+		byParent[c.Parent]++
+	}
+	if len(byParent) != 2 {
+		t.Errorf("calls by parent: %v, want two parents", byParent)
+	}
+	for parent, n := range byParent {
+		if n != 2 {
+			t.Errorf("%q has %d calls, want 2", parent, n)
+		}
+	}
+}
+
 func TestCodeVerb(t *testing.T) {
 	g := codeGateway(t, "{codeMaxResultBytes: 4194304}") // for its configuration and home
 	stdin := ""

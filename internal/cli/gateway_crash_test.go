@@ -55,6 +55,7 @@ func (g *gateway) exported() (calls []recordedCall) {
 
 type recordedCall struct {
 	Type, Tool, Status string
+	Control, Parent    string
 	Arguments          struct{ Value json.RawMessage }
 }
 

@@ -203,8 +203,10 @@ func (m *MCP) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, e
 
 // answer runs the call and puts its result into the protocol's form.
 func (m *MCP) answer(ctx context.Context, req *mcp.CallToolRequest, progress func(tool.Progress)) (mcp.Result, error) {
+	origin := m.originOf(req.Session, req.Extra)
+	origin.CallID = "m-" + rand.Text() // what a control or a body calls is known by it
 	res, err := m.surface.Call(ctx, req.Params.Name, surface.Request{
-		Args: req.Params.Arguments, Progress: progress, Origin: m.originOf(req.Session, req.Extra), Whole: true,
+		Args: req.Params.Arguments, Progress: progress, Origin: origin, Whole: true,
 	})
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q: %v", tool.Clean(req.Params.Name, 200), err)}
