@@ -89,7 +89,12 @@ func (a *attempt) broken(ctx context.Context, doing string, err error) error {
 	}
 	err = fmt.Errorf("%s: %w", doing, a.secrets.hide(withoutURL(err)))
 	var cert *tls.CertificateVerificationError
-	if a.emitted || errors.Is(err, errTooLarge) || errors.Is(err, ErrFrameTooLong) || errors.As(err, &cert) {
+	switch {
+	case errors.Is(err, errTooLarge) || errors.Is(err, ErrFrameTooLong) || errors.As(err, &cert):
+		return err
+	case a.emitted && (ctx.Err() == nil || errors.Is(context.Cause(ctx), errQuiet)):
+		return &BrokenError{err}
+	case a.emitted: // who asked has given it up
 		return err
 	}
 	return &failure{err: err}
@@ -216,7 +221,7 @@ func (a *attempt) streamed(ctx context.Context, h http.Header, body *watch) (*Re
 	switch {
 	case err == nil:
 		return resp, nil
-	case errors.As(err, &e):
+	case errors.As(err, &e) && e.Code != codeCut:
 		return nil, a.refused(e, h)
 	}
 	return nil, a.broken(ctx, "read the stream", err)

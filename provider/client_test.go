@@ -77,7 +77,7 @@ type outcome struct {
 	Events string // texts, with | between them
 	Sent   int
 	Waited time.Duration
-	Err    string // "" for none; else the beginning of the API's message, or "?" for another error
+	Err    string // "" for none; else the beginning of the API's message, "part" for what broke off after it had begun, or "?" for another error
 }
 
 func generate(ctx context.Context, c *provider.Client, stream bool) (outcome, error) {
@@ -90,9 +90,12 @@ func generate(ctx context.Context, c *provider.Client, stream bool) (outcome, er
 	})
 	o.Waited, o.Events = since(start), strings.Join(pieces, "|")
 	var apiErr *provider.Error
+	var broken *provider.BrokenError
 	switch {
 	case err == nil:
 		o.Text = resp.Text()
+	case errors.As(err, &broken):
+		o.Err = "part"
 	case errors.As(err, &apiErr):
 		o.Err = apiErr.Message
 	default:
@@ -146,8 +149,9 @@ func TestRetries(t *testing.T) {
 		{"ended inside a frame", []http.HandlerFunc{body("text/event-stream", "data: {\"say\":\"he"), hello}, after(500 * ms)},
 		{"refused inside the stream", []http.HandlerFunc{overloaded, hello}, after(500 * ms)},
 		{"cut after an event", []http.HandlerFunc{breakAfter("text/event-stream", "data: {\"say\":\"he\"}\n\ndata: {")},
-			outcome{Events: "he", Err: "?", Sent: 1}},
-		{"ended after an event", []http.HandlerFunc{stream(`{"say":"he"}`)}, outcome{Events: "he", Err: "?", Sent: 1}},
+			outcome{Events: "he", Err: "part", Sent: 1}},
+		{"ended after an event", []http.HandlerFunc{stream(`{"say":"he"}`)}, outcome{Events: "he", Err: "part", Sent: 1}},
+		{"ended inside a frame, after an event", []http.HandlerFunc{body("text/event-stream", "data: {\"say\":\"he\"}\n\ndata: {")}, outcome{Events: "he", Err: "part", Sent: 1}},
 		{"refused after an event", []http.HandlerFunc{stream(`{"say":"he"}`, `{"error":{"type":"overloaded_error","message":"busy"}}`)},
 			outcome{Events: "he", Err: "busy", Sent: 1}},
 		{"not JSON", []http.HandlerFunc{stream("hello")}, outcome{Err: "?", Sent: 1}},

@@ -201,6 +201,10 @@ func TestCutStream(t *testing.T) {
 					}
 					if err != nil {
 						failed++
+						var broken *provider.BrokenError
+						if part := errors.As(err, &broken); !part && got.Events != "" || part && !strings.Contains(err.Error(), "only a part of it") {
+							t.Errorf("cut after %d bytes and the texts %q, the error is %v", cut, got.Events, err)
+						}
 						continue
 					}
 					if got.Text != step.Text || len(got.Calls) != 1 || got.Stop != provider.StopCalls {

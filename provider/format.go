@@ -46,7 +46,7 @@ type StreamDecoder interface {
 	// Frame reads one frame, and returns what it tells.
 	Frame(f Frame) ([]Event, error)
 	// Response returns the whole answer after the last frame. A stream that was
-	// cut is an error.
+	// cut is an error, ErrCut where the format cannot say more.
 	Response() (*Response, error)
 }
 
@@ -81,7 +81,7 @@ type Error struct {
 // Error returns the status and the message; of an error of ours, the message.
 func (e *Error) Error() string {
 	switch {
-	case e.Body == nil && e.Status != 0 && e.Message != "":
+	case e.Body == nil && (e.Status != 0 || e.API == "") && e.Message != "":
 		return e.Message
 	case e.Status == 0:
 		return fmt.Sprintf("the model API reported an error: %s", e.Message)

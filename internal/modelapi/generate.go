@@ -279,10 +279,16 @@ func (x *exchange) fail(err error) {
 
 // errorOf is what the caller hears. What a model API refused is passed on, but
 // that it does not take our key: the caller would think of its own. What failed
-// here is for the log.
+// here is for the log, but for an answer that is not whole.
 func (x *exchange) errorOf(err error) *provider.Error {
 	var e *provider.Error
+	var broken *provider.BrokenError
 	switch {
+	case errors.As(err, &broken) && x.r.Context().Err() == nil:
+		x.server.logger.Error("a model's answer broke off", "path", x.r.URL.Path, "caller", x.caller.Name, "error", err)
+		e = refusal(http.StatusBadGateway, "the model's answer broke off after it had begun: what you received is only a part of it; leave it aside and send the request again")
+		e.Code = "stream_cut"
+		return e
 	case errors.As(err, &e) && (e.Status != http.StatusUnauthorized || e.API == ""):
 		return e
 	case e != nil:

@@ -367,6 +367,10 @@ func TestRefusalsOfTheModel(t *testing.T) {
 		if _, err := d.Response(); failed == nil && err == nil || !errors.As(errors.Join(failed, err), &e) {
 			t.Errorf("a stream that was cut came as %s", got)
 		}
+		// The client knows that it has a part, and what to do.
+		if e == nil || e.Code != "stream_cut" || !strings.Contains(e.Message, "only a part of it") || !strings.Contains(e.Message, "send the request again") {
+			t.Errorf("a stream that was cut is told as %v", e)
+		}
 	}
 }
 

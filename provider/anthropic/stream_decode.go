@@ -182,7 +182,7 @@ func (d *streamDecoder) Response() (*provider.Response, error) {
 	case d.message == nil && len(d.done) == 0:
 		return nil, errors.New("read a stream: it ended before \"message_start\"; the provider cut it, or it speaks another API")
 	case !d.ended && !d.stopped:
-		return nil, errors.New("read a stream: it was cut before \"message_stop\"; ask again")
+		return nil, provider.ErrCut()
 	}
 	if _, err := d.closeAll(); err != nil { // one may have begun after the reason to end
 		return nil, err

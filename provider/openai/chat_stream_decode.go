@@ -430,7 +430,7 @@ func (d *chatDecoder) Response() (*provider.Response, error) {
 		return nil, d.failed
 	}
 	if !d.done && d.finish == "" {
-		return nil, errCut()
+		return nil, provider.ErrCut()
 	}
 	d.settle() // calls behind the reason to stop
 	o := tool.Object{{Name: "role", Value: quote("assistant")}, {Name: "content", Value: json.RawMessage(null)}}

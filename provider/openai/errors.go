@@ -117,12 +117,6 @@ func streamError(api provider.API, raw json.RawMessage) *provider.Error {
 	return e
 }
 
-// errCut is a stream that ended before the model had.
-func errCut() *provider.Error {
-	return &provider.Error{Type: "server_error", Code: "stream_cut",
-		Message: "the stream was cut: it ended before the model said why it stopped; send the request again"}
-}
-
 // errTooLong is a stream beyond maxStream.
 func errTooLong() *provider.Error {
 	return &provider.Error{Type: "server_error", Code: "stream_too_long",

@@ -243,7 +243,7 @@ func (d *responsesDecoder) Response() (*provider.Response, error) {
 		return nil, d.failed
 	}
 	if d.final == nil {
-		return nil, errCut()
+		return nil, provider.ErrCut()
 	}
 	last, _ := tool.SplitArray(d.final.Get("output"))
 	slices.SortStableFunc(d.items, func(a, b *itemParts) int { return cmp.Compare(a.index, b.index) })
