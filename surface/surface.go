@@ -307,13 +307,18 @@ func (s *Surface) notes(c *catalog.Catalog, answer json.RawMessage, weak bool) [
 		out = append(out, tool.Text("Note: these are weak matches; perhaps no tool fits."))
 	}
 	for _, o := range c.Outages() {
-		state := "is not available"
-		if o.Stale {
-			state = "is not connected yet; its last known tools are listed"
-		}
-		out = append(out, tool.Text(tool.Clean(fmt.Sprintf("Note: server %q %s (%s).", o.Owner, state, o.Reason), 400)))
+		out = append(out, outage(o))
 	}
 	return out
+}
+
+// outage tells that a server is not there.
+func outage(o catalog.Outage) tool.Content {
+	state := "is not available"
+	if o.Stale {
+		state = "is not connected yet; its last known tools are listed"
+	}
+	return tool.Text(tool.Clean(fmt.Sprintf("Note: server %q %s (%s).", o.Owner, state, o.Reason), 400))
 }
 
 func (s *Surface) describe(ctx context.Context, c *catalog.Catalog, r Request) (*tool.Result, error) {
@@ -329,7 +334,13 @@ func (s *Surface) describe(ctx context.Context, c *catalog.Catalog, r Request) (
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Result{Content: []tool.Content{tool.Text(string(raw))}, Details: raw}, nil
+	blocks := []tool.Content{tool.Text(string(raw))}
+	for _, o := range c.Outages() {
+		if o.Owner == d.SourceName && d.Source == tool.MCP {
+			blocks = append(blocks, outage(o))
+		}
+	}
+	return &tool.Result{Content: blocks, Details: raw}, nil
 }
 
 func (s *Surface) call(ctx context.Context, c *catalog.Catalog, r Request) (*tool.Result, error) {

@@ -85,6 +85,33 @@ func TestClosedVanishedToolAndCatalog(t *testing.T) {
 	}
 }
 
+// A server that goes away after its tool was found: the call under way says that
+// side effects may have happened, and later ones, and describe, say why they
+// cannot be made.
+func TestClosedServerGoesAway(t *testing.T) {
+	home := t.TempDir()
+	g := startGateway(t, home, oneCommand(t, home, mcptest.Script{Tools: []json.RawMessage{toolDef("crash", "Crash"), toolDef("echo", "Weather forecast")}}))
+	g.connect(false)
+	if res := string(g.result("tools/call", toolCall("mcp:weather:echo", `{"n":1}`))); strings.Contains(res, `"isError":true`) {
+		t.Fatalf("while the server is there: %s", res)
+	}
+	if err := os.WriteFile(filepath.Join(home, "server.sh"), []byte("#!/bin/sh\necho no more licences >&2\nexit 7\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if res := string(g.result("tools/call", toolCall("mcp:weather:crash", `{}`))); !strings.Contains(res, `"isError":true`) || !strings.Contains(res, "side effects may have happened") {
+		t.Errorf("the call under way answered %s", res)
+	}
+	res := string(g.result("tools/call", toolCall("mcp:weather:echo", `{"n":"should-not-run"}`)))
+	for _, want := range []string{`"isError":true`, `\"code\":\"unavailable\"`, "exit status 7", "no more licences"} {
+		if !strings.Contains(res, want) {
+			t.Errorf("a later call answered %s, want %s in it", res, want)
+		}
+	}
+	if res := string(g.result("tools/call", `{"name":"tool_describe","arguments":{"id":"mcp:weather:echo"}}`)); !strings.Contains(res, "exit status 7") {
+		t.Errorf("describe does not say that the server is down: %s", res)
+	}
+}
+
 // What approval blocks is reported as blocked, by whom and why, and never runs.
 // Without anybody who could be asked, asking is a refusal at once.
 func TestClosedApprovalBlocks(t *testing.T) {
