@@ -120,6 +120,14 @@ func TestRestartDuringPendingApproval(t *testing.T) {
 	if res := string(g.result("tools/call", write)); !strings.Contains(res, "needs an approval") {
 		t.Errorf("an approval was used twice: %s", res)
 	}
+	out, _ := g.program("sessions", "list", "--json", "--limit", "1")
+	var sessions []struct{ ID string }
+	if err := json.Unmarshal([]byte(out), &sessions); err != nil || len(sessions) != 1 {
+		t.Fatalf("sessions list: %s", out)
+	}
+	if out, _ := g.program("sessions", "show", sessions[0].ID); strings.Count(out, "ok, approved by the user on the command line") != 1 {
+		t.Errorf("the session does not say who approved the one call:\n%s", out)
+	}
 }
 
 // A database of a newer version is refused by every verb that needs it, and no

@@ -225,7 +225,19 @@ func dash(text string) string {
 	return text
 }
 
+// callStatus is how a call ended, and what a person said about it.
 func callStatus(c store.Call) string {
+	status := callOutcome(c)
+	if a := c.Approval; a != nil && a.ID != "" { // else a rule decided
+		status += ", " + oneLine(a.Decision, 20)
+		if a.By != "" {
+			status += " by " + oneLine(a.By, 40)
+		}
+	}
+	return status
+}
+
+func callOutcome(c store.Call) string {
 	switch {
 	case c.Status == transcript.StatusBlocked && c.By != "":
 		return "blocked by " + oneLine(c.By, 40)
