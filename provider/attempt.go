@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	maxErrorBody = 64 << 10
 	// streamOverhead is how many times MaxBody a stream may have.
 	streamOverhead = 8
 	// lingerTimeout is how long the end of a connection is waited for once the
@@ -111,7 +110,7 @@ func (a *attempt) refused(e *Error, h http.Header) error {
 
 // refusal reads an answer with a status that is not 2xx.
 func (a *attempt) refusal(resp *http.Response, body io.Reader) error {
-	raw, _ := io.ReadAll(io.LimitReader(body, maxErrorBody)) // a part of it tells enough
+	raw, _ := io.ReadAll(io.LimitReader(body, MaxErrorBody)) // a part of it tells enough
 	f := a.client.cfg.Format
 	e := f.DecodeError(resp.StatusCode, raw)
 	if e == nil {

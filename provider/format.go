@@ -62,6 +62,9 @@ type StreamEncoder interface {
 	KeepAlive() error
 }
 
+// MaxErrorBody bounds what is kept of an error's answer, in bytes.
+const MaxErrorBody = 64 << 10
+
 // Error is a refusal of a model API, or one of ours in its place.
 type Error struct {
 	Status  int    // of HTTP; 0 when the error came inside a stream
@@ -72,7 +75,7 @@ type Error struct {
 	// Details are Anthropic's details of an error of ours: what a client's program
 	// can act on, a JSON object. nil is none.
 	Details json.RawMessage
-	// Body is the answer as it came, at most 64 KiB; nil for an error of ours.
+	// Body is the answer as it came, at most MaxErrorBody; nil for an error of ours.
 	Body       []byte
 	API        API           // of Body
 	RetryAfter time.Duration // what the API asked to wait; 0 when it said nothing

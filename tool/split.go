@@ -83,6 +83,13 @@ func JoinArray(items []json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
+// Absent reports whether a member is missing or null, which model APIs take for
+// the same. It takes any bytes.
+func Absent(raw json.RawMessage) bool {
+	raw = bytes.Trim(raw, " \t\r\n")
+	return len(raw) == 0 || string(raw) == "null"
+}
+
 // ReadString reads a JSON string, and says whether it is one. Unlike the others it
 // takes any bytes.
 func ReadString(raw json.RawMessage) (string, bool) {

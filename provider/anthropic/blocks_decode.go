@@ -65,7 +65,7 @@ func decodeMessage(path string, raw json.RawMessage) (provider.Message, error) {
 
 // decodeContent reads what may be a string or an array of blocks.
 func decodeContent(path string, raw json.RawMessage) ([]provider.Block, error) {
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return nil, wrong(path, "Field required")
 	}
 	if s, ok := tool.ReadString(raw); ok {
@@ -120,7 +120,7 @@ func decodeBlock(path string, raw json.RawMessage) (provider.Block, error) {
 // needString reads a member that must be a string.
 func needString(path string, o tool.Object, name string) (string, error) {
 	raw := o.Get(name)
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return "", wrong(at(path, name), "Field required")
 	}
 	s, ok := tool.ReadString(raw)
@@ -181,13 +181,13 @@ func decodeAnswer(path string, o tool.Object) (provider.Answer, error) {
 	if a.CallID, err = needName(path, o, "tool_use_id"); err != nil {
 		return a, err
 	}
-	if raw := o.Get("is_error"); !absent(raw) {
+	if raw := o.Get("is_error"); !tool.Absent(raw) {
 		var ok bool
 		if a.IsError, ok = readBool(raw); !ok {
 			return a, wrong(at(path, "is_error"), "Input should be true or false")
 		}
 	}
-	if absent(o.Get("content")) {
+	if tool.Absent(o.Get("content")) {
 		return a, nil
 	}
 	where := at(path, "content")

@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// maxErrorBody bounds what is kept of an error's body, as provider.Error says.
-	maxErrorBody = 64 << 10
 	// maxErrorText bounds, in characters, what of a body that is not the API's JSON
 	// becomes the message.
 	maxErrorText = 1000
@@ -94,7 +92,7 @@ func (format) EncodeError(e *provider.Error) []byte {
 // DecodeError reads an error's body. One that is not this API's, such as a
 // proxy's page, becomes the message, cut to 1,000 characters.
 func (format) DecodeError(status int, body []byte) *provider.Error {
-	e := &provider.Error{Status: status, API: provider.Messages, Body: body[:min(len(body), maxErrorBody)]}
+	e := &provider.Error{Status: status, API: provider.Messages, Body: body[:min(len(body), provider.MaxErrorBody)]}
 	if o, err := tool.ReadObject(body); err == nil {
 		readError(e, o)
 	}

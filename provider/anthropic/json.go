@@ -77,13 +77,6 @@ func first(raw json.RawMessage) byte {
 	return raw[0]
 }
 
-// absent tells whether a member is missing or null, which this API takes for the
-// same.
-func absent(raw json.RawMessage) bool {
-	c := first(raw)
-	return c == 0 || c == 'n'
-}
-
 // readOnce reads an object in which no member stands twice: two readers might each
 // take another one.
 func readOnce(raw json.RawMessage) (tool.Object, error) {

@@ -14,7 +14,7 @@ import (
 func decodeParams(o tool.Object) (provider.Params, error) {
 	var p provider.Params
 	raw := o.Get("max_tokens")
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return p, wrong("max_tokens", "Field required")
 	}
 	var ok bool
@@ -28,7 +28,7 @@ func decodeParams(o tool.Object) (provider.Params, error) {
 	if p.TopP, err = readShare(o, "top_p"); err != nil {
 		return p, err
 	}
-	if raw := o.Get("stop_sequences"); !absent(raw) {
+	if raw := o.Get("stop_sequences"); !tool.Absent(raw) {
 		items, ok := tool.SplitArray(raw)
 		if !ok {
 			return p, wrong("stop_sequences", "Input should be an array")
@@ -41,7 +41,7 @@ func decodeParams(o tool.Object) (provider.Params, error) {
 			p.Stop = append(p.Stop, s)
 		}
 	}
-	if raw := o.Get("tool_choice"); !absent(raw) {
+	if raw := o.Get("tool_choice"); !tool.Absent(raw) {
 		return p, decodeChoice(&p, raw)
 	}
 	return p, nil
@@ -50,7 +50,7 @@ func decodeParams(o tool.Object) (provider.Params, error) {
 // readShare reads a number from 0 to 1.
 func readShare(o tool.Object, name string) (*float64, error) {
 	raw := o.Get(name)
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return nil, nil
 	}
 	var v float64
@@ -81,7 +81,7 @@ func decodeChoice(p *provider.Params, raw json.RawMessage) error {
 	default:
 		return wrong("tool_choice.type", "Input should be 'auto', 'any', 'tool' or 'none'")
 	}
-	if raw := o.Get("disable_parallel_tool_use"); !absent(raw) {
+	if raw := o.Get("disable_parallel_tool_use"); !tool.Absent(raw) {
 		disabled, ok := readBool(raw)
 		if !ok {
 			return wrong("tool_choice.disable_parallel_tool_use", "Input should be true or false")

@@ -33,7 +33,7 @@ func (format) DecodeRequest(body []byte) (*provider.Request, error) {
 	if r.Model, err = readModel(o); err != nil {
 		return nil, err
 	}
-	if raw := o.Get("stream"); !absent(raw) {
+	if raw := o.Get("stream"); !tool.Absent(raw) {
 		var ok bool
 		if r.Stream, ok = readBool(raw); !ok {
 			return nil, wrong("stream", "Input should be true or false")
@@ -55,7 +55,7 @@ func (format) DecodeRequest(body []byte) (*provider.Request, error) {
 
 func readModel(o tool.Object) (string, error) {
 	raw := o.Get("model")
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return "", wrong("model", "Field required")
 	}
 	model, ok := tool.ReadString(raw)
@@ -66,7 +66,7 @@ func readModel(o tool.Object) (string, error) {
 }
 
 func decodeMessages(r *provider.Request, o tool.Object) error {
-	if raw := o.Get("system"); !absent(raw) {
+	if raw := o.Get("system"); !tool.Absent(raw) {
 		blocks, err := decodeContent("system", raw)
 		if err != nil {
 			return err
@@ -79,7 +79,7 @@ func decodeMessages(r *provider.Request, o tool.Object) error {
 		r.Messages = append(r.Messages, provider.Message{Role: provider.System, Blocks: blocks, Native: native(raw)})
 	}
 	raw := o.Get("messages")
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return wrong("messages", "Field required")
 	}
 	items, ok := tool.SplitArray(raw)
@@ -110,7 +110,7 @@ type offered struct {
 // decodeTools reads the tools, and checks that names are there and differ.
 func decodeTools(raw json.RawMessage) (offered, error) {
 	out := offered{names: map[string]bool{}}
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return out, nil
 	}
 	items, ok := tool.SplitArray(raw)
@@ -147,13 +147,13 @@ func decodeTool(path string, raw json.RawMessage) (t provider.Tool, name string,
 	if err != nil {
 		return t, "", err
 	}
-	if raw := o.Get("defer_loading"); !absent(raw) {
+	if raw := o.Get("defer_loading"); !tool.Absent(raw) {
 		var ok bool
 		if t.Defer, ok = readBool(raw); !ok {
 			return t, "", wrong(at(path, "defer_loading"), "Input should be true or false")
 		}
 	}
-	if raw := o.Get("type"); !absent(raw) {
+	if raw := o.Get("type"); !tool.Absent(raw) {
 		kind, ok := tool.ReadString(raw)
 		if !ok || kind == "" {
 			return t, "", wrong(at(path, "type"), "Input should be a string")
@@ -167,7 +167,7 @@ func decodeTool(path string, raw json.RawMessage) (t provider.Tool, name string,
 	if t.Name, err = needName(path, o, "name"); err != nil {
 		return t, "", err
 	}
-	if raw := o.Get("description"); !absent(raw) {
+	if raw := o.Get("description"); !tool.Absent(raw) {
 		if t.Description, err = needString(path, o, "description"); err != nil {
 			return t, "", err
 		}

@@ -217,14 +217,14 @@ func sayable(t provider.Tool) bool { return t.Hosted == "" || t.For(provider.Mes
 // API's rules for strict schemas are others, and who calls the tool validates.
 func writeTool(t provider.Tool) (json.RawMessage, error) {
 	schema := t.Parameters
-	if absent(schema) {
+	if tool.Absent(schema) {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	o, err := tool.ReadObject(schema)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of its parameters: %w", err)
 	}
-	if absent(o.Get("type")) { // the API requires it
+	if tool.Absent(o.Get("type")) { // the API requires it
 		kind := tool.Object{{Name: "type", Value: json.RawMessage(`"object"`)}}
 		o = append(kind, slices.DeleteFunc(o, func(m tool.Member) bool { return m.Name == "type" })...)
 		if schema, err = o.MarshalJSON(); err != nil {

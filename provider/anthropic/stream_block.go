@@ -188,7 +188,7 @@ func (p *partial) apply(kind string, delta tool.Object) (event provider.Event, w
 		return provider.Event{}, false, err
 	case "citations_delta":
 		citation := delta.Get("citation")
-		if absent(citation) {
+		if tool.Absent(citation) {
 			return provider.Event{}, false, nil
 		}
 		g, err := p.member("citations")

@@ -117,7 +117,7 @@ func (d *streamDecoder) start(o tool.Object) error {
 		return errors.New("read event \"message_start\" of a stream: it came twice")
 	}
 	d.message = message
-	if !absent(message.Get("usage")) {
+	if !tool.Absent(message.Get("usage")) {
 		if d.usage, err = readOnce(message.Get("usage")); err != nil {
 			return fmt.Errorf("read event \"message_start\" of a stream: its usage: %w", err)
 		}
@@ -141,7 +141,7 @@ func (d *streamDecoder) messageDelta(o tool.Object) error {
 					return err
 				}
 			}
-			d.stopped = d.stopped || !absent(delta.Get("stop_reason"))
+			d.stopped = d.stopped || !tool.Absent(delta.Get("stop_reason"))
 		case "usage":
 			usage, err := tool.SplitObject(m.Value)
 			if err != nil {
@@ -149,7 +149,7 @@ func (d *streamDecoder) messageDelta(o tool.Object) error {
 			}
 			for _, m := range usage {
 				// A count that a provider does not know again is no news.
-				if absent(m.Value) && d.usage.Index(m.Name) >= 0 {
+				if tool.Absent(m.Value) && d.usage.Index(m.Name) >= 0 {
 					continue
 				}
 				if err := d.put(&d.usage, m); err != nil {

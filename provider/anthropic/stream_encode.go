@@ -1,13 +1,10 @@
 package anthropic
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
 
 	"github.com/toolsearch/toolsearch/provider"
@@ -22,60 +19,23 @@ type streamEncoder struct {
 	ended   bool
 	next    int    // index of the next block
 	open    string // type of the block that is open, or ""
-	told    told
-}
-
-// told remembers what a stream has said, so that its end says the rest alone. It
-// holds one entry for each block of one answer.
-type told struct {
-	text, thought bool
-	calls         map[string]bool            // by id
-	opaque        map[[sha256.Size]byte]bool // by bytes
-}
-
-// has tells whether a block was said. Texts and thoughts are said by pieces, so
-// one piece stands for all.
-func (t told) has(b provider.Block) bool {
-	switch b.Kind {
-	case provider.Text:
-		return t.text
-	case provider.Thinking:
-		return t.thought
-	case provider.ToolCall:
-		return t.calls[b.Call.ID]
-	case provider.Opaque:
-		return t.opaque[sha256.Sum256(b.Raw)]
-	}
-	return true
+	told    provider.Told
 }
 
 // NewStreamEncoder returns an encoder whose first frame is message_start, at the
 // first call of any of its methods but Fail.
 func (format) NewStreamEncoder(w io.Writer, head provider.Response, _ *provider.Request) provider.StreamEncoder {
-	return &streamEncoder{w: w, head: head, told: told{
-		calls: map[string]bool{}, opaque: map[[sha256.Size]byte]bool{},
-	}}
+	return &streamEncoder{w: w, head: head}
 }
 
-// send writes one frame. A line break would end it, so white space is closed up
-// where bytes of others hold one.
+// send writes one frame.
 func (s *streamEncoder) send(name string, f *fields) error {
 	data, err := f.json()
 	if err != nil {
 		return fmt.Errorf("write event %q of a stream: %w", name, err)
 	}
-	if bytes.ContainsAny(data, "\r\n") {
-		var flat bytes.Buffer
-		if err := json.Compact(&flat, data); err != nil {
-			return fmt.Errorf("write event %q of a stream: %w", name, err)
-		}
-		data = flat.Bytes()
-	}
-	frame := make([]byte, 0, len(name)+len(data)+len("event: \ndata: \n\n"))
-	frame = append(append(frame, "event: "...), name...)
-	frame = append(append(frame, "\ndata: "...), data...)
-	if _, err := s.w.Write(append(frame, "\n\n"...)); err != nil {
-		return fmt.Errorf("write event %q of a stream: %w", name, err)
+	if err := provider.WriteFrame(s.w, provider.Frame{Event: name, Data: data}); err != nil {
+		return fmt.Errorf("write event %q: %w", name, err)
 	}
 	return nil
 }
@@ -118,10 +78,10 @@ func (s *streamEncoder) Event(e provider.Event) error {
 	}
 	switch e.Kind {
 	case provider.TextDelta:
-		s.told.text = true
+		s.told.Text = true
 		return s.delta("text", e)
 	case provider.ThinkingDelta:
-		s.told.thought = true
+		s.told.Thought = true
 		return s.delta("thinking", e)
 	case provider.BlockDone:
 		return s.block(e.Block)
@@ -201,16 +161,7 @@ func (s *streamEncoder) close() error {
 
 // block writes a block that is complete.
 func (s *streamEncoder) block(b provider.Block) error {
-	switch b.Kind {
-	case provider.Text:
-		s.told.text = true
-	case provider.Thinking:
-		s.told.thought = true
-	case provider.ToolCall:
-		s.told.calls[b.Call.ID] = true
-	case provider.Opaque:
-		s.told.opaque[sha256.Sum256(b.Raw)] = true
-	}
+	s.told.Add(b)
 	raws, err := writer{answer: true}.blocks(provider.Assistant, []provider.Block{b})
 	if err != nil || len(raws) == 0 {
 		return err
@@ -288,13 +239,10 @@ func (s *streamEncoder) whole(raw json.RawMessage, o tool.Object) error {
 
 // rest writes the blocks of r that the events before did not tell.
 func (s *streamEncoder) rest(r *provider.Response) error {
-	before := told{
-		text: s.told.text, thought: s.told.thought,
-		calls: maps.Clone(s.told.calls), opaque: maps.Clone(s.told.opaque),
-	}
+	before := s.told.Clone()
 	for _, m := range r.Output {
 		for _, b := range m.Blocks {
-			if before.has(b) {
+			if before.Has(b) {
 				continue
 			}
 			if err := s.block(b); err != nil {

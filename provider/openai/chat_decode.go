@@ -52,7 +52,7 @@ func (chat) DecodeRequest(body []byte) (*provider.Request, error) {
 
 // decodeTools reads the list of tools with one's function.
 func decodeTools(raw json.RawMessage, one func(json.RawMessage, string) ([]provider.Tool, *provider.Error)) ([]provider.Tool, error) {
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return nil, nil
 	}
 	items, ok := tool.SplitArray(raw)
@@ -76,7 +76,7 @@ func decodeChatTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.
 		return nil, refuse(at, "a tool must be an object")
 	}
 	t := provider.Tool{Native: provider.Native{API: provider.Chat, Raw: raw}}
-	if kind := textOf(o, "type"); kind != "function" && (kind != "" || absent(o.Get("function"))) {
+	if kind := textOf(o, "type"); kind != "function" && (kind != "" || tool.Absent(o.Get("function"))) {
 		if kind == "" {
 			return nil, refuse(at+".type", "a tool must have a type")
 		}
@@ -111,7 +111,7 @@ func decodeChatTool(raw json.RawMessage, at string) ([]provider.Tool, *provider.
 func readFunction(t *provider.Tool, f *fields) {
 	t.Name = f.text("name")
 	t.Description = f.text("description")
-	if p := f.o.Get("parameters"); !absent(p) {
+	if p := f.o.Get("parameters"); !tool.Absent(p) {
 		if p[0] != '{' && f.err == nil {
 			f.err = refuse("parameters", "the field parameters must be a JSON Schema object")
 		}
@@ -139,7 +139,7 @@ func decodeChatMessage(raw json.RawMessage, at string) (provider.Message, error)
 			m.Role = provider.System
 		}
 		blocks, ok := chatContent(o.Get("content"))
-		if !ok || absent(o.Get("content")) {
+		if !ok || tool.Absent(o.Get("content")) {
 			return m, refuse(at+".content", "the content must be a string or a list of parts")
 		}
 		m.Blocks = blocks
@@ -189,7 +189,7 @@ func chatContent(raw json.RawMessage) ([]provider.Block, bool) {
 // readContent reads nothing, a string, or a list of parts. A part is opaque
 // unless know makes more of it.
 func readContent(raw json.RawMessage, api provider.API, know func(b *provider.Block, kind string, part tool.Object)) ([]provider.Block, bool) {
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return nil, true
 	}
 	if s, ok := tool.ReadString(raw); ok {
@@ -244,7 +244,7 @@ func assistantBlocks(o tool.Object) ([]provider.Block, bool) {
 	var kept tool.Object
 	for _, name := range thoughts {
 		raw := o.Get(name)
-		if absent(raw) {
+		if tool.Absent(raw) {
 			continue
 		}
 		kept = append(kept, tool.Member{Name: name, Value: raw})
@@ -269,7 +269,7 @@ func assistantBlocks(o tool.Object) ([]provider.Block, bool) {
 		raw := object(tool.Member{Name: "refusal", Value: o.Get("refusal")})
 		out = append(out, provider.Block{Kind: provider.Text, Text: s, Native: provider.Native{API: provider.Chat, Raw: raw}})
 	}
-	if absent(o.Get("tool_calls")) {
+	if tool.Absent(o.Get("tool_calls")) {
 		return out, true
 	}
 	calls, ok := tool.SplitArray(o.Get("tool_calls"))

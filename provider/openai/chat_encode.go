@@ -43,7 +43,7 @@ func (chat) EncodeRequest(r *provider.Request) ([]byte, error) {
 		return marshal(append(o, without(rest, "stream_options")...)), nil
 	}
 	o = append(append(o, tool.Member{Name: "stream", Value: json.RawMessage("true")}), rest...)
-	if absent(o.Get("stream_options")) {
+	if tool.Absent(o.Get("stream_options")) {
 		o = o.Set("stream_options", json.RawMessage(`{"include_usage":true}`))
 	}
 	return marshal(o), nil
@@ -82,7 +82,7 @@ func functionFields(t provider.Tool) tool.Object {
 		o = append(o, tool.Member{Name: "description", Value: quote(t.Description)})
 	}
 	params := t.Parameters
-	if absent(params) {
+	if tool.Absent(params) {
 		params = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	o = append(o, tool.Member{Name: "parameters", Value: params})

@@ -39,7 +39,7 @@ func readAnswer(api provider.API, body []byte) (tool.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the model's answer: %w", err)
 	}
-	if failed := o.Get("error"); !absent(failed) {
+	if failed := o.Get("error"); !tool.Absent(failed) {
 		return nil, streamError(api, body)
 	}
 	return o, nil
@@ -147,7 +147,7 @@ func (chat) EncodeResponse(r *provider.Response) ([]byte, error) {
 		came = r.Fields
 	}
 	o = o.Set("object", quote("chat.completion"))
-	if absent(came.Get("created")) {
+	if tool.Absent(came.Get("created")) {
 		o = append(o, tool.Member{Name: "created", Value: unixNow()})
 	}
 	o = append(o, tool.Member{Name: "model", Value: quote(r.Model)})
@@ -247,7 +247,7 @@ func readUsage(raw json.RawMessage) provider.Usage {
 		Prompt           details `json:"prompt_tokens_details"`
 		Input            details `json:"input_tokens_details"`
 	}
-	if absent(raw) || json.Unmarshal(raw, &u) != nil {
+	if tool.Absent(raw) || json.Unmarshal(raw, &u) != nil {
 		return provider.Usage{} // counts are told, never relied on
 	}
 	return provider.Usage{
@@ -270,7 +270,7 @@ func (c *count) UnmarshalJSON(raw []byte) error {
 
 // encodeChatUsage writes the usage: as it came while it says the same.
 func encodeChatUsage(u provider.Usage, came json.RawMessage) json.RawMessage {
-	if !absent(came) && readUsage(came) == u {
+	if !tool.Absent(came) && readUsage(came) == u {
 		return came
 	}
 	return json.RawMessage(fmt.Appendf(nil,

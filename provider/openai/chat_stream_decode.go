@@ -55,7 +55,7 @@ func (g *gathered) add(raw json.RawMessage) {
 		g.text.WriteString(s)
 	} else if items, ok := tool.SplitArray(raw); ok {
 		g.items = append(g.items, items...)
-	} else if !absent(raw) {
+	} else if !tool.Absent(raw) {
 		g.other = raw
 	}
 }
@@ -125,7 +125,7 @@ func (d *chatDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, errFrame(err)
 	}
-	if !absent(c.Error) {
+	if !tool.Absent(c.Error) {
 		return nil, streamError(provider.Chat, data)
 	}
 	if err := d.about(c, data); err != nil {
@@ -165,7 +165,7 @@ func (d *chatDecoder) about(c chatChunk, data []byte) error {
 	if d.model == "" {
 		d.model = c.Model
 	}
-	if !absent(c.Usage) {
+	if !tool.Absent(c.Usage) {
 		d.usage = c.Usage
 	}
 	return nil
@@ -180,7 +180,7 @@ func (d *chatDecoder) grow(n int) error {
 }
 
 func (d *chatDecoder) delta(raw json.RawMessage) ([]provider.Event, error) {
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return nil, nil
 	}
 	o, err := tool.SplitObject(raw)
@@ -210,7 +210,7 @@ func (d *chatDecoder) delta(raw json.RawMessage) ([]provider.Event, error) {
 		default:
 			if i := slices.Index(thoughts[:], m.Name); i >= 0 {
 				out = d.think(out, i, m.Value, o)
-			} else if !absent(m.Value) {
+			} else if !tool.Absent(m.Value) {
 				rest = append(rest, m)
 			}
 		}
@@ -292,7 +292,7 @@ func readCallDelta(raw json.RawMessage) (chatCallDelta, error) {
 	}
 	var c chatCallDelta
 	var index int
-	if i := o.Get("index"); !absent(i) && json.Unmarshal(i, &index) == nil {
+	if i := o.Get("index"); !tool.Absent(i) && json.Unmarshal(i, &index) == nil {
 		c.index = &index
 	}
 	c.id = textOf(o, "id")
@@ -307,7 +307,7 @@ func readCallDelta(raw json.RawMessage) (chatCallDelta, error) {
 }
 
 func (d *chatDecoder) toolCalls(raw json.RawMessage) error {
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return nil
 	}
 	items, ok := tool.SplitArray(raw)
@@ -337,7 +337,7 @@ func (d *chatDecoder) toolCalls(raw json.RawMessage) error {
 		}
 		if s, ok := tool.ReadString(c.args); ok {
 			p.args.WriteString(s)
-		} else if !absent(c.args) {
+		} else if !tool.Absent(c.args) {
 			p.args.Reset()
 			p.args.Write(c.args)
 			p.whole = true

@@ -13,14 +13,14 @@ import (
 
 // chatEncoder writes chunks of one choice.
 type chatEncoder struct {
-	w       io.Writer
-	prefix  []byte // of every chunk, up to its choices
-	usage   bool   // asked for by stream_options.include_usage
-	role    bool   // written
-	ended   bool
-	calls   int
-	written written
-	err     error // of the first write that failed
+	w      io.Writer
+	prefix []byte // of every chunk, up to its choices
+	usage  bool   // asked for by stream_options.include_usage
+	role   bool   // written
+	ended  bool
+	calls  int
+	told   provider.Told
+	err    error // of the first write that failed
 }
 
 var errEnded = errors.New("write to a stream that has ended")
@@ -60,7 +60,7 @@ func (e *chatEncoder) write(choices, usage json.RawMessage) error {
 
 func (e *chatEncoder) data(b []byte) error {
 	if e.err == nil {
-		e.err = writeFrame(e.w, "", b)
+		e.err = provider.WriteFrame(e.w, provider.Frame{Data: b})
 	}
 	return e.err
 }
@@ -80,13 +80,13 @@ func (e *chatEncoder) delta(o tool.Object, finish json.RawMessage) error {
 func (e *chatEncoder) Event(ev provider.Event) error {
 	switch ev.Kind {
 	case provider.TextDelta:
-		e.written.text = true
+		e.told.Text = true
 		if o, _ := chatMembers(ev.Block.For(provider.Chat)); o != nil {
 			return e.delta(o, json.RawMessage(null))
 		}
 		return e.delta(tool.Object{{Name: "content", Value: quote(ev.Text)}}, json.RawMessage(null))
 	case provider.ThinkingDelta:
-		e.written.thought = true
+		e.told.Thought = true
 		return e.delta(tool.Object{{Name: thoughts[0], Value: quote(ev.Text)}}, json.RawMessage(null))
 	case provider.BlockDone:
 		return e.block(ev.Block)
@@ -98,17 +98,17 @@ func (e *chatEncoder) block(b provider.Block) error {
 	raw := b.For(provider.Chat)
 	switch b.Kind {
 	case provider.Thinking:
-		if e.written.thought || b.Text == "" {
+		if e.told.Thought || b.Text == "" {
 			return nil
 		}
 		return e.Event(provider.Event{Kind: provider.ThinkingDelta, Text: b.Text})
 	case provider.ToolCall:
-		if !e.written.first(b) {
+		if !e.told.Add(b) {
 			return nil
 		}
 		return e.call(encodeChatCall(b))
 	case provider.Opaque:
-		if raw == nil || !e.written.first(b) {
+		if raw == nil || !e.told.Add(b) {
 			return nil
 		}
 		o, err := tool.SplitObject(raw)
@@ -157,7 +157,7 @@ func (e *chatEncoder) call(raw json.RawMessage) error {
 // Finish writes the rest of r, why it ended, its usage if asked for, and the
 // end of the stream.
 func (e *chatEncoder) Finish(r *provider.Response) error {
-	for _, ev := range e.written.rest(r, provider.Chat) {
+	for _, ev := range rest(&e.told, r, provider.Chat) {
 		if err := e.Event(ev); err != nil {
 			return err
 		}

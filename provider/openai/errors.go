@@ -10,9 +10,6 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// maxErrorBody bounds Error.Body, in bytes.
-const maxErrorBody = 64 << 10
-
 // spoken says whether an API's errors are written as OpenAI's.
 func spoken(a provider.API) bool { return a == provider.Chat || a == provider.Responses }
 
@@ -20,7 +17,7 @@ func spoken(a provider.API) bool { return a == provider.Chat || a == provider.Re
 // from OpenAI's API goes out as it came.
 func encodeError(e *provider.Error) []byte {
 	if spoken(e.API) && len(e.Body) > 0 && json.Valid(e.Body) {
-		if o, err := tool.SplitObject(e.Body); err == nil && !absent(o.Get("error")) {
+		if o, err := tool.SplitObject(e.Body); err == nil && !tool.Absent(o.Get("error")) {
 			return e.Body
 		}
 	}
@@ -65,7 +62,7 @@ func orNull(s string) json.RawMessage {
 // compatible servers write (a string under "error", a list of one, a bare
 // object with a message, or plain text).
 func decodeError(api provider.API, status int, body []byte) *provider.Error {
-	e := &provider.Error{Status: status, API: api, Body: bytes.Clone(body[:min(len(body), maxErrorBody)])}
+	e := &provider.Error{Status: status, API: api, Body: bytes.Clone(body[:min(len(body), provider.MaxErrorBody)])}
 	raw := json.RawMessage(body)
 	if items, ok := tool.SplitArray(raw); ok && len(items) > 0 {
 		raw = items[0]
@@ -82,7 +79,7 @@ func readError(e *provider.Error, raw json.RawMessage) bool {
 	if err != nil {
 		return false
 	}
-	if inner := o.Get("error"); !absent(inner) {
+	if inner := o.Get("error"); !tool.Absent(inner) {
 		if s, ok := tool.ReadString(inner); ok {
 			e.Message = s
 			return true
@@ -96,7 +93,7 @@ func readError(e *provider.Error, raw json.RawMessage) bool {
 		e.Type = ""
 	}
 	e.Param = textOf(o, "param")
-	if e.Code = textOf(o, "code"); e.Code == "" && !absent(o.Get("code")) {
+	if e.Code = textOf(o, "code"); e.Code == "" && !tool.Absent(o.Get("code")) {
 		e.Code = string(bytes.TrimSpace(o.Get("code"))) // compatible servers write a number
 	}
 	if e.Message == "" {
@@ -107,7 +104,7 @@ func readError(e *provider.Error, raw json.RawMessage) bool {
 
 // streamError is an error that came inside a stream.
 func streamError(api provider.API, raw json.RawMessage) *provider.Error {
-	e := &provider.Error{API: api, Body: bytes.Clone(raw[:min(len(raw), maxErrorBody)])}
+	e := &provider.Error{API: api, Body: bytes.Clone(raw[:min(len(raw), provider.MaxErrorBody)])}
 	if !json.Valid(raw) || !readError(e, raw) || e.Message == "" {
 		e.Message, _ = tool.CutChars(strings.ToValidUTF8(string(e.Body), "�"), tool.MaxErrorText)
 	}

@@ -32,7 +32,7 @@ type fields struct {
 
 func (f *fields) read(name string, into any, want string) bool {
 	raw := f.o.Get(name)
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return false
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
@@ -47,7 +47,7 @@ func (f *fields) read(name string, into any, want string) bool {
 func (f *fields) text(name string) string {
 	raw := f.o.Get(name)
 	s, ok := tool.ReadString(raw)
-	if !ok && !absent(raw) && f.err == nil {
+	if !ok && !tool.Absent(raw) && f.err == nil {
 		f.err = refuse(name, "the field "+name+" must be a string")
 	}
 	return s
@@ -92,7 +92,7 @@ func (f *fields) stop(name string) []string {
 // Responses, under "function" in Chat) or a choice of allowed ones.
 func (f *fields) choice(name string) provider.ToolChoice {
 	raw := f.o.Get(name)
-	if absent(raw) {
+	if tool.Absent(raw) {
 		return provider.ChooseAuto
 	}
 	if word, ok := tool.ReadString(raw); ok {

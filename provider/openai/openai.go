@@ -12,7 +12,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -71,12 +70,6 @@ func isPlain(s string) bool {
 func textOf(o tool.Object, name string) string {
 	s, _ := tool.ReadString(o.Get(name))
 	return s
-}
-
-// absent says whether a member is missing or null.
-func absent(raw json.RawMessage) bool {
-	raw = bytes.TrimSpace(raw)
-	return len(raw) == 0 || string(raw) == null
 }
 
 // object joins members; a nil value leaves its member out.

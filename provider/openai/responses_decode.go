@@ -47,7 +47,7 @@ func (responses) DecodeRequest(body []byte) (*provider.Request, error) {
 // decodeInput reads instructions and input.
 func decodeInput(o tool.Object) ([]provider.Message, error) {
 	var out []provider.Message
-	if raw := o.Get("instructions"); !absent(raw) {
+	if raw := o.Get("instructions"); !tool.Absent(raw) {
 		s, ok := tool.ReadString(raw)
 		if !ok {
 			return nil, refuse("instructions", "the field instructions must be a string")
@@ -55,9 +55,9 @@ func decodeInput(o tool.Object) ([]provider.Message, error) {
 		out = append(out, stringMessage(provider.System, raw, s))
 	}
 	raw := o.Get("input")
-	if absent(raw) {
+	if tool.Absent(raw) {
 		for _, name := range []string{"previous_response_id", "conversation", "prompt"} {
-			if !absent(o.Get(name)) {
+			if !tool.Absent(o.Get(name)) {
 				return out, nil // the rest is known to the API
 			}
 		}
@@ -128,7 +128,7 @@ func decodeNamespace(o tool.Object, whole provider.Tool, at string) ([]provider.
 		return nil, refuse(at+".name", "a namespace must have a name")
 	}
 	items, ok := tool.SplitArray(o.Get("tools"))
-	if !ok && !absent(o.Get("tools")) {
+	if !ok && !tool.Absent(o.Get("tools")) {
 		return nil, refuse(at+".tools", "the tools of a namespace must be a list")
 	}
 	if len(items) == 0 {
@@ -164,7 +164,7 @@ func decodeItem(raw json.RawMessage, at string) (provider.Message, error) {
 	m := provider.Message{Role: provider.Assistant, Native: native}
 	switch kind := textOf(o, "type"); kind {
 	case "message", "":
-		if kind == "" && absent(o.Get("role")) && textOf(o, "id") != "" {
+		if kind == "" && tool.Absent(o.Get("role")) && textOf(o, "id") != "" {
 			m.Blocks = []provider.Block{{Kind: provider.Opaque, Type: "item_reference", Native: native}} // which need not say so
 			return m, nil
 		}
@@ -213,7 +213,7 @@ func decodeMessageItem(o tool.Object, m provider.Message, at string) (provider.M
 		return m, refuse(at+".role", "the role must be user, assistant, system or developer")
 	}
 	blocks, ok := responsesContent(o.Get("content"))
-	if !ok || absent(o.Get("content")) {
+	if !ok || tool.Absent(o.Get("content")) {
 		return m, refuse(at+".content", "the content must be a string or a list of parts")
 	}
 	m.Blocks = blocks

@@ -52,7 +52,7 @@ func (responses) EncodeRequest(r *provider.Request) ([]byte, error) {
 // continues says whether a request needs no input, since the API has one.
 func continues(r *provider.Request) bool {
 	return r.Previous != "" || r.API == provider.Responses &&
-		(!absent(r.Fields.Get("prompt")) || !absent(r.Fields.Get("conversation")))
+		(!tool.Absent(r.Fields.Get("prompt")) || !tool.Absent(r.Fields.Get("conversation")))
 }
 
 // bare says whether a message came as a string instead of an item.

@@ -265,7 +265,7 @@ func reasoningItem(id, s string) json.RawMessage {
 
 // encodeResponsesUsage writes the usage: as it came while it says the same.
 func encodeResponsesUsage(u provider.Usage, came json.RawMessage) json.RawMessage {
-	if !absent(came) && readUsage(came) == u {
+	if !tool.Absent(came) && readUsage(came) == u {
 		return came
 	}
 	return json.RawMessage(fmt.Appendf(nil, `{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},`+

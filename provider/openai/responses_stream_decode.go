@@ -73,7 +73,7 @@ func (d *responsesDecoder) frame(f provider.Frame) ([]provider.Event, error) {
 	if e.Type == "" {
 		e.Type = f.Event
 	}
-	if e.Type == "error" || e.Type == "" && !absent(e.Error) {
+	if e.Type == "error" || e.Type == "" && !tool.Absent(e.Error) {
 		return nil, streamError(provider.Responses, data)
 	}
 	switch e.Type {

@@ -26,7 +26,7 @@ type responsesEncoder struct {
 	cut      bool            // the answer ended at a limit, and its last item with it
 	text     strings.Builder // of the open item
 	thinking bool            // thoughts were told that no BlockDone has closed
-	written  written
+	told     provider.Told
 	err      error // of the first write that failed
 }
 
@@ -44,7 +44,7 @@ func newResponsesEncoder(w io.Writer, head provider.Response, req *provider.Requ
 		{Name: "model", Value: quote(head.Model)}}
 	if req != nil && req.API == provider.Responses {
 		for _, name := range echoed {
-			if raw := req.Fields.Get(name); !absent(raw) {
+			if raw := req.Fields.Get(name); !tool.Absent(raw) {
 				o = append(o, tool.Member{Name: name, Value: raw})
 			}
 		}
@@ -62,7 +62,7 @@ func (e *responsesEncoder) emit(kind string, members ...tool.Member) error {
 	}
 	o := append(tool.Object{{Name: "type", Value: quote(kind)}, {Name: "sequence_number", Value: number(e.seq)}}, members...)
 	e.seq++
-	e.err = writeFrame(e.w, kind, marshal(o))
+	e.err = provider.WriteFrame(e.w, provider.Frame{Event: kind, Data: marshal(o)})
 	return e.err
 }
 
@@ -117,10 +117,10 @@ func (e *responsesEncoder) Event(ev provider.Event) error {
 	}
 	switch ev.Kind {
 	case provider.TextDelta:
-		e.written.text = true
+		e.told.Text = true
 		return e.delta("message", ev)
 	case provider.ThinkingDelta:
-		e.written.thought, e.thinking = true, true
+		e.told.Thought, e.thinking = true, true
 		return e.delta("reasoning", ev)
 	case provider.BlockDone:
 		return e.block(ev.Block)
@@ -221,12 +221,12 @@ func (e *responsesEncoder) block(b provider.Block) error {
 	case provider.Thinking:
 		return e.thought(b)
 	case provider.ToolCall:
-		if !e.written.first(b) {
+		if !e.told.Add(b) {
 			return nil
 		}
 		return steps(e.close, func() error { return e.call(b) })
 	case provider.Opaque:
-		if b.For(provider.Responses) == nil || !e.written.first(b) {
+		if b.For(provider.Responses) == nil || !e.told.Add(b) {
 			return nil
 		}
 		return e.item(b.Raw)
@@ -237,7 +237,7 @@ func (e *responsesEncoder) block(b provider.Block) error {
 // thought ends the thought that was told, or writes one that was not.
 func (e *responsesEncoder) thought(b provider.Block) error {
 	told := e.thinking
-	e.written.thought, e.thinking = true, false
+	e.told.Thought, e.thinking = true, false
 	if raw := b.For(provider.Responses); raw != nil {
 		return e.item(raw)
 	}
@@ -263,7 +263,7 @@ func (e *responsesEncoder) item(raw json.RawMessage) error {
 	case e.open == kind && (e.ownID || id == ""):
 		return e.closeAs(marshal(o.Set("id", quote(e.openID))))
 	}
-	e.written.text = e.written.text || kind == "message"
+	e.told.Text = e.told.Text || kind == "message"
 	return steps(e.close,
 		e.added(raw),
 		func() error { return e.done(raw) })
@@ -306,7 +306,7 @@ func (e *responsesEncoder) Finish(r *provider.Response) error {
 	if err := e.start(); err != nil {
 		return err
 	}
-	for _, ev := range e.written.rest(r, provider.Responses) {
+	for _, ev := range rest(&e.told, r, provider.Responses) {
 		if err := e.Event(ev); err != nil {
 			return err
 		}
@@ -333,7 +333,7 @@ func (e *responsesEncoder) whole(r *provider.Response) (kind string, o tool.Obje
 		}
 	}
 	status, details := statusOf(r.Stop)
-	if readStatus(came, r.Output) == r.Stop && !absent(came.Get("status")) {
+	if readStatus(came, r.Output) == r.Stop && !tool.Absent(came.Get("status")) {
 		status, details = textOf(came, "status"), came.Get("incomplete_details")
 		if details == nil {
 			details = json.RawMessage(null)
