@@ -61,9 +61,24 @@ func mediaProblem(c tool.Content, limits *Limits) string {
 	return claimProblem(c.Type, claim, head)
 }
 
+// fewFolded is how many names foldedTwice compares one with another.
+const fewFolded = 32
+
 // foldedTwice reports members whose names differ in case at most: readers differ
-// in which of them they take.
+// in which of them they take. Of many members it also reports some whose names a
+// lower case makes alike that are not.
 func foldedTwice(o tool.Object) bool {
+	if len(o) > fewFolded {
+		seen := make(map[string]struct{}, len(o))
+		for _, m := range o {
+			name := strings.ToLower(strings.ToUpper(m.Name))
+			if _, twice := seen[name]; twice {
+				return true
+			}
+			seen[name] = struct{}{}
+		}
+		return false
+	}
 	for i, m := range o {
 		if slices.ContainsFunc(o[:i], func(p tool.Member) bool { return strings.EqualFold(p.Name, m.Name) }) {
 			return true

@@ -287,6 +287,34 @@ func TestShapeTextBlockWithMuchBesides(t *testing.T) {
 	}
 }
 
+// Blocks of very many members are looked through in a time in proportion to
+// their number: in one that grows with its square this test takes minutes.
+func TestShapeBlocksOfVeryManyMembers(t *testing.T) {
+	var many strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&many, `,"m%d":0`, i)
+	}
+	for name, block := range map[string]tool.Content{
+		"text":     {Type: tool.TypeText, Raw: json.RawMessage(`{"type":"text","text":"a"` + many.String() + `}`)},
+		"image":    {Type: tool.TypeImage, Raw: json.RawMessage(`{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="` + many.String() + `}`)},
+		"resource": {Type: tool.TypeResource, Raw: json.RawMessage(`{"type":"resource","resource":{"uri":"u:","text":"a"` + many.String() + `}}`)},
+	} {
+		got, _ := call.Shape(&tool.Result{Content: []tool.Content{block}}, limits(t, 1000))
+		if n := len(got.Content[0].Raw); n > 1000 {
+			t.Errorf("%s: %d bytes are left of what was no text", name, n)
+		}
+	}
+	// Letters of another case are found among many members too, and the Kelvin
+	// sign, which folds to k.
+	some := many.String()[:strings.Index(many.String(), `,"m50"`)]
+	for _, twice := range []string{`"data":"iVBORw0KGgo=","DATA":"PGh0bWw+"`, `"data":"iVBORw0KGgo=","k":0,"K":0`} {
+		res := &tool.Result{Content: []tool.Content{{Type: tool.TypeImage, Raw: json.RawMessage(`{"type":"image","mimeType":"image/png"` + some + `,` + twice + `}`)}}}
+		if got, _ := call.Shape(res, limits(t, 1000)); !strings.Contains(got.Content[0].Text(), "twice") {
+			t.Errorf("an image with a second reading passed: %s", got.Content[0].Raw)
+		}
+	}
+}
+
 // randomJSON makes a document of about size nodes.
 func randomJSON(r *rand.Rand, depth int) string {
 	texts := []string{"", "a", `\"`, `\\`, `\ud83d\ude00`, "😀", "é", `\n`, "word ", strings.Repeat("long ", 60)}

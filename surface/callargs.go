@@ -185,7 +185,36 @@ func flatten(fields tool.Object) (json.RawMessage, error) {
 type node struct {
 	names []string
 	kids  []*node
+	index map[string]int // of names, once there are more than a few
 	value json.RawMessage
+}
+
+// fewNames is how many names are compared one by one.
+const fewNames = 16
+
+// kid returns the member of that name, and makes it if there is none. The names
+// come from a model: many of them must not take the square of the time of few.
+func (n *node) kid(name string) *node {
+	i, known := n.index[name]
+	if n.index == nil {
+		i = slices.Index(n.names, name)
+		known = i >= 0
+	}
+	if known {
+		return n.kids[i]
+	}
+	made := &node{}
+	n.names, n.kids = append(n.names, name), append(n.kids, made)
+	switch {
+	case n.index != nil:
+		n.index[name] = len(n.kids) - 1
+	case len(n.names) > fewNames:
+		n.index = make(map[string]int, 2*fewNames)
+		for i, name := range n.names {
+			n.index[name] = i
+		}
+	}
+	return made
 }
 
 // maxDots bounds how deep a dotted name may nest.
@@ -199,13 +228,7 @@ func (n *node) set(path []string, v json.RawMessage) bool {
 		if n.value != nil {
 			return false
 		}
-		i := slices.Index(n.names, p)
-		if i < 0 {
-			n.names = append(n.names, p)
-			n.kids = append(n.kids, &node{})
-			i = len(n.kids) - 1
-		}
-		n = n.kids[i]
+		n = n.kid(p)
 	}
 	if n.value != nil || n.names != nil {
 		return false

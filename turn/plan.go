@@ -345,10 +345,15 @@ func (p *Planner) hideHeld(offered []*tool.Tool) ([]*tool.Tool, []tool.ID) {
 	if len(held) == 0 {
 		return offered, nil
 	}
+	blocked := make(map[tool.ID]struct{}, len(held)) // a server may change all of its thousands
+	for _, id := range held {
+		blocked[id] = struct{}{}
+	}
 	out := make([]*tool.Tool, 0, len(offered))
 	for _, t := range offered {
+		_, isHeld := blocked[t.ID]
 		switch {
-		case !slices.Contains(held, t.ID):
+		case !isHeld:
 			out = append(out, t)
 		case p.cfg.Mode != surface.Off:
 			// Definition stays: by it the pipeline judges a call.
