@@ -245,6 +245,20 @@ func TestApprovalCountsAsLongAsItsRequest(t *testing.T) {
 	}
 }
 
+// What an approval keeps of the call holds no secret: the program's gate takes
+// them out.
+func TestApprovalKeepsNoSecret(t *testing.T) {
+	approvalState(t)
+	c := startChild(t, "now", `{"password":"hunter2","path":"a.txt"}`)
+	id := c.line("asked")
+	c.wait()
+	for _, args := range [][]string{{"show", id}, {"show", id, "--json"}, {"list"}} {
+		if out := mustApprovals(t, args...); strings.Contains(out, "hunter2") || !strings.Contains(out, "a.txt") {
+			t.Errorf("approvals %q prints %s", args, out)
+		}
+	}
+}
+
 // The session of a call on the command line is its process: an approval for it
 // is worth no more, and the person who gives it is told.
 func TestApprovalForTheSessionOfAProcess(t *testing.T) {
