@@ -201,7 +201,7 @@ func (a *asking) record(ctx context.Context) (Record, error) {
 		ID: newID(), Created: now, Expires: now.Add(a.gate.opt.Expiry),
 		Caller: a.key.caller, Agent: a.key.agent, Session: a.key.session, Run: a.req.Origin.Run,
 		Tool: a.key.tool, Digest: a.key.digest, Args: a.gate.shownArgs(a.canon), PolicyVersion: a.key.version,
-		State: Pending, Scope: Once, Reason: tool.Clean(a.reason, tool.MaxErrorText),
+		State: Pending, Scope: Once, Reason: a.gate.shownReason(a.reason),
 	}
 	return rec, store.Put(ctx, rec)
 }

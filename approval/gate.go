@@ -54,8 +54,8 @@ type Options struct {
 	// Pause stops the clock of whoever waits for the call until the function it
 	// returns is called. Nil pauses nothing.
 	Pause func(ctx context.Context) (resume func())
-	// Redact takes secrets out of the arguments before they are kept. Nil keeps
-	// them as they are.
+	// Redact takes secrets out of JSON before it is kept: of the arguments, and of
+	// the reason why it is asked, as a JSON string. Nil keeps them as they are.
 	Redact func(args []byte) []byte
 	// Note, when not nil, is told what was decided about each call that a rule or
 	// somebody decided.
@@ -230,6 +230,16 @@ func broken(t *tool.Tool, what string, err error) *tool.Error {
 	}
 	e.Err = err
 	return e
+}
+
+// shownReason is what a record keeps of why it is asked: a hook may quote the
+// arguments.
+func (g *Gate) shownReason(reason string) string {
+	quoted, err := tool.Encode(reason)
+	if err != nil || json.Unmarshal(g.opt.Redact(quoted), &reason) != nil {
+		return "(the reason could not be redacted and is not kept)"
+	}
+	return tool.Clean(reason, tool.MaxErrorText)
 }
 
 // shownArgs is what a record keeps of the arguments: JSON, bounded.

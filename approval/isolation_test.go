@@ -1,6 +1,7 @@
 package approval_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -83,5 +84,24 @@ func TestApprovalUnderAnotherPolicy(t *testing.T) {
 		if n := route.asked.Load(); n != 2 || ran.Load() != 3 {
 			t.Errorf("%s: under another policy it was asked %d times in all, want twice", scope, n)
 		}
+	}
+}
+
+// A hook that quotes the arguments in its reason puts no secret into the record.
+func TestReasonIsRedacted(t *testing.T) {
+	store := &approval.Memory{}
+	g := newGate(t, approval.Options{Store: store, Routes: []approval.Route{approval.Elsewhere{}},
+		Redact: func(raw []byte) []byte { return bytes.ReplaceAll(raw, []byte("hunter22"), []byte("[redacted]")) }})
+	target, _ := counted(tool.MCP, "mail", "send", tool.Annotations{})
+	err := g.AskFor(t.Context(), call.Request{Target: target, Args: json.RawMessage(`{"password":"hunter22"}`)}, `it sends "hunter22" away`)
+	blocked(t, err, "pending")
+	if r := only(t, store, approval.Pending); r.Reason != `it sends "[redacted]" away` || strings.Contains(string(r.Args), "hunter22") {
+		t.Errorf("the record holds the reason %q and the arguments %s", r.Reason, r.Args)
+	}
+	broken := newGate(t, approval.Options{Store: store, Routes: []approval.Route{approval.Elsewhere{}}, Redact: func([]byte) []byte { return []byte("{") }})
+	blocked(t, broken.AskFor(t.Context(), call.Request{Target: target, Args: json.RawMessage(`{"a":1}`), Origin: call.Origin{Caller: "c"}}, "hunter22"), "pending")
+	found, err := store.Find(t.Context(), approval.Query{Caller: "c"})
+	if err != nil || len(found) != 1 || strings.Contains(found[0].Reason, "hunter22") {
+		t.Errorf("a redaction that fails keeps %+v, %v", found, err)
 	}
 }
