@@ -383,6 +383,38 @@ func TestPauseStopsTheClock(t *testing.T) {
 	code.Pause(t.Context())() // outside a run it does nothing
 }
 
+// A run that ends while its clock stands, as when a client goes away before an
+// approval comes, no longer counts among those that lend their places.
+func TestRunsThatEndInAPauseLendNoLonger(t *testing.T) {
+	const most = 64 // runs that lend at a time
+	r := newRunner(t, code.Options{Limits: code.Limits{Timeout: 5 * time.Second}, MaxChildren: 1})
+	for range most {
+		ctx, leave := context.WithCancel(t.Context())
+		var resume func()
+		report, err := r.Run(ctx, `await openclaw.tools.call("x")`, &host{call: func(ctx context.Context, _ string, _ json.RawMessage) (code.CallReply, error) {
+			resume = code.Pause(ctx)
+			leave()
+			<-ctx.Done()
+			return code.CallReply{}, ctx.Err()
+		}})
+		if err != nil || report.Error == nil || report.Error.Kind != code.KindCancelled {
+			t.Fatalf("report %+v, error %v", report, err)
+		}
+		resume() // later than the run's end
+	}
+	report := run(t, r, `return (await openclaw.tools.call("x")).result.content[0].text`, &host{call: func(ctx context.Context, _ string, _ json.RawMessage) (code.CallReply, error) {
+		defer code.Pause(ctx)()
+		other, err := r.Run(context.WithoutCancel(ctx), `return 1`, &host{})
+		if err != nil || !other.OK {
+			return code.CallReply{}, fmt.Errorf("the other run did not get the place: %+v, error %w", other, err)
+		}
+		return code.CallReply{Result: tool.TextResult("approved")}, nil
+	}})
+	if !report.OK || string(report.Value) != `"approved"` {
+		t.Errorf("report %+v, error %+v", report, report.Error)
+	}
+}
+
 func TestDeadlineStartsBeforeTheQueue(t *testing.T) {
 	r := newRunner(t, code.Options{Limits: code.Limits{Timeout: 400 * time.Millisecond}, MaxChildren: 1})
 	holding, paused := make(chan struct{}), make(chan struct{})

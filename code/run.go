@@ -196,6 +196,10 @@ func (t *turn) leave(child *process) {
 	t.mu.Lock()
 	t.done = true
 	holds := t.holds
+	if t.lent { // it ends in a pause, whose end the clock will not tell of any more
+		t.lent = false
+		t.runner.takeBack()
+	}
 	t.mu.Unlock()
 	if !holds {
 		return
@@ -221,12 +225,9 @@ func (t *turn) paused(standing bool) {
 		t.holds, t.lent = false, true
 		r.slots.release()
 	case !standing && t.lent:
-		t.lent = false
+		t.lent, t.holds = false, true
 		r.takeBack()
-		if !t.done {
-			t.holds = true
-			r.slots.force()
-		}
+		r.slots.force()
 	}
 }
 
