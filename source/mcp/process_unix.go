@@ -10,8 +10,11 @@ import (
 // processGroup is a POSIX process group whose leader is the server.
 type processGroup struct{ pid int }
 
+// prepare makes the server the leader of a session of its own, which is also a
+// process group. So it has no terminal: one that shared ours could write over
+// what a person is asked there, and on some systems type the answer.
 func (g *processGroup) prepare(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
 func (g *processGroup) attach(pid int) error {
