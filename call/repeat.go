@@ -176,14 +176,14 @@ func counts(err error) bool {
 }
 
 const (
-	repeatedNote = "This same call failed before with the same arguments. A third one will not be made."
-	repeatedNext = "Change the arguments, look at the tool again with tool_describe, or take another way."
+	repeatedNote = "This same call failed before with the same arguments. A third one will not be made"
+	repeatedNext = "Change the arguments, read the tool's description and parameters again, or take another way."
 )
 
 // sayRepeated puts the note into the second failure.
 func sayRepeated(res *tool.Result, err error) (*tool.Result, error) {
 	if err == nil {
-		noted, err := AppendText(res, repeatedNote+" "+repeatedNext)
+		noted, err := AppendText(res, repeatedNote+". "+repeatedNext)
 		if err != nil {
 			return res, nil // the tool's own words matter more than the note
 		}

@@ -59,11 +59,14 @@ const (
 
 // CallRecord is one tool call that a body made.
 type CallRecord struct {
-	ID       string        `json:"id"`             // as the body wrote it
-	Args     string        `json:"args,omitempty"` // the beginning of its JSON text
-	Outcome  Outcome       `json:"outcome"`
-	Error    string        `json:"error,omitempty"` // the beginning of the error's text
-	Duration time.Duration `json:"-"`
+	ID      string  `json:"id"`             // as the body wrote it
+	Args    string  `json:"args,omitempty"` // the beginning of its JSON text
+	Outcome Outcome `json:"outcome"`
+	Error   string  `json:"error,omitempty"` // the beginning of the error's text
+	// Details are what mends arguments that were refused as invalid: the problems,
+	// and the schema. They are left out beyond 32 KiB in all.
+	Details  json.RawMessage `json:"details,omitempty"`
+	Duration time.Duration   `json:"-"`
 }
 
 // Kind says what kind of failure ended a run.

@@ -12,10 +12,12 @@ import (
 )
 
 const (
-	recordArgs  = 200  // bytes of arguments in a call record
-	recordError = 500  // bytes of error text in a call record
-	faultText   = 8000 // bytes of error text that enters the body
-	idLength    = 512  // bytes of an id or name that a record keeps
+	recordArgs  = 200 // bytes of arguments in a call record
+	recordError = 500 // bytes of error text in a call record
+	// recordDetails bounds, in bytes, the details in all call records of a run.
+	recordDetails = 32 << 10
+	faultText     = 8000 // bytes of error text that enters the body
+	idLength      = 512  // bytes of an id or name that a record keeps
 )
 
 // count admits one more request. The lock is held.
@@ -108,6 +110,11 @@ func (s *session) record(n int, took time.Duration, err error) {
 	r.Outcome, r.Duration = Succeeded, took
 	if err != nil {
 		r.Outcome, r.Error = Failed, tool.Clean(faultOf(err).Message, recordError)
+	}
+	if e, ok := errors.AsType[*tool.Error](err); ok && e.Code == tool.CodeInvalidArgs {
+		if d := small(e.Details); len(d) <= recordDetails-s.detailed {
+			r.Details, s.detailed = d, s.detailed+len(d)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type session struct {
 	sealed     bool // the report has been taken
 	report     Report
 	logBytes   int
+	detailed   int // bytes of details in call records
 	logsFull   bool
 	requests   int // of all kinds
 	unanswered int // requests whose reply has not begun to be written

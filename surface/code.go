@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/catalog"
@@ -155,7 +156,7 @@ func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.C
 		Target: target, Args: object, Progress: h.request.Progress, Origin: within(h.request.Origin, ToolSearchCode),
 	})
 	if err != nil {
-		return code.CallReply{}, err
+		return code.CallReply{}, inCode(err)
 	}
 	entry, err := tool.Encode(catalog.Entry(target))
 	if err != nil {
@@ -180,14 +181,14 @@ func (h host) page(handle string, args json.RawMessage) (code.CallReply, error) 
 	return code.CallReply{Tool: json.RawMessage("null"), Result: res}, nil
 }
 
-// inCode puts an error about a reference into the words of the body, which has
-// no tool_search.
+// inCode puts an error into the words of the body, which has none of the other
+// modes' controls.
 func inCode(err error) error {
 	var te *tool.Error
 	if !errors.As(err, &te) {
 		return err
 	}
 	e := *te
-	e.Next = string(bytes.ReplaceAll([]byte(e.Next), []byte("tool_search"), []byte("openclaw.tools.search")))
+	e.Next = strings.NewReplacer(ToolSearch, "openclaw.tools.search", ToolDescribe, "openclaw.tools.describe").Replace(e.Next)
 	return &e
 }

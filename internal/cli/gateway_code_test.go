@@ -23,6 +23,7 @@ func codeGateway(t *testing.T, toolSearch string) *gateway {
 	g := startGateway(t, t.TempDir(), `{tools:{toolSearch:`+toolSearch+`}, mcp:{servers:{`+
 		serverConfig(t, "weather", mcptest.Script{Tools: []json.RawMessage{
 			toolDef("echo", "Weather forecast for a place"), toolDef("refuse", "Always refuses"),
+			json.RawMessage(`{"name":"count","description":"Counts","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`),
 		}})+`}}}`)
 	g.connect(false)
 	return g
@@ -32,11 +33,17 @@ type codeAnswer struct {
 	OK    bool
 	Value json.RawMessage
 	Error struct {
-		Message string
-		Line    int
+		Message, Code string
+		Line          int
 	}
-	Logs      []string
-	Calls     []struct{ ID, Outcome string }
+	Logs  []string
+	Calls []struct {
+		ID, Outcome string
+		Details     struct {
+			Problems   []struct{ Pointer, Constraint string }
+			Parameters json.RawMessage
+		}
+	}
 	Telemetry struct{ CatalogSize, SearchCount, DescribeCount, CallCount int }
 }
 
@@ -81,7 +88,7 @@ return {id: hits[0].id, type: d.parameters.type, city: result.details.city};`)
 	if len(a.Logs) != 1 || a.Logs[0] != "called echo" {
 		t.Errorf("logs are %q", a.Logs)
 	}
-	if tel := a.Telemetry; tel.CatalogSize != 2 || tel.SearchCount != 1 || tel.DescribeCount != 1 || tel.CallCount != 1 {
+	if tel := a.Telemetry; tel.CatalogSize != 3 || tel.SearchCount != 1 || tel.DescribeCount != 1 || tel.CallCount != 1 {
 		t.Errorf("telemetry is %+v", tel)
 	}
 
@@ -124,6 +131,17 @@ return JSON.parse(text).value.result.details.rows.slice(-1);`)
 	}
 	if a.Telemetry.CallCount != 4 {
 		t.Errorf("%d calls counted, want the running total 4, and no page", a.Telemetry.CallCount)
+	}
+	// What mends wrong arguments is in the answer, so that one retry suffices.
+	a = g.runCode(`await openclaw.tools.call("mcp:weather:count", {n: "many"})`)
+	if a.OK || len(a.Calls) != 1 || len(a.Calls[0].Details.Problems) != 1 {
+		t.Fatalf("wrong arguments gave %+v", a)
+	}
+	if p := a.Calls[0].Details.Problems[0]; p.Pointer != "/n" || p.Constraint != "type" || !strings.Contains(string(a.Calls[0].Details.Parameters), `"n":{"type":"integer"}`) {
+		t.Errorf("wrong arguments gave %+v", a.Calls[0].Details)
+	}
+	if a = g.runCode(`try { await openclaw.tools.call("mcp:weather:count", {n: "many"}) } catch {}; await openclaw.tools.call("mcp:weather:count", {n: "many"})`); a.OK || a.Error.Code != "limit_exhausted" || strings.Contains(a.Error.Message, "tool_describe") {
+		t.Errorf("a third same call gave %+v", a)
 	}
 	if a = g.runCode(`await openclaw.tools.describe("no_such_thing")`); a.OK || !strings.Contains(a.Error.Message, "openclaw.tools.search") {
 		t.Errorf("an unknown tool gave %+v, want advice in the body's words", a)
