@@ -173,6 +173,11 @@ type approvalAnswer struct {
 // answerApproval makes the change of a pending request, and a denial also of an
 // approval that can still be used.
 func answerApproval(ctx context.Context, app *app, a approvalAnswer) error {
+	if a.change.To == approval.Approved {
+		if err := byAPerson("approve " + tool.Clean(a.id, 100)); err != nil {
+			return err
+		}
+	}
 	s, done, err := openApprovals(ctx, app)
 	if err != nil {
 		return err

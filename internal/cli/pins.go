@@ -177,6 +177,9 @@ func newPinsAccept(app *app) *cobra.Command {
 		Short: "Accept a changed definition; look at the diff first",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := byAPerson("accept " + tool.Clean(args[0], 300)); err != nil {
+				return err
+			}
 			pins, p, done, err := app.openWaitingPin(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -139,6 +139,9 @@ func agreed(ctx context.Context, app *app, staged *plugin.Staged, opt pluginAdd)
 		return installedHint(fmt.Errorf("add plugin %q: %w", staged.Plugin.ID, plugin.ErrInstalled))
 	}
 	printTrust(app.std, staged.Plugin)
+	if err := byAPerson(fmt.Sprintf("add plugin %q", staged.Plugin.ID)); err != nil {
+		return err
+	}
 	if opt.yes {
 		return nil
 	}

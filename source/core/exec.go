@@ -136,7 +136,7 @@ func (s *Source) environment(dir string) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	return append(env, s.env...) // of two equal names the last one counts
+	return append(append(env, s.env...), tool.WithinEnv+"=1") // of two equal names the last one counts
 }
 
 // text is the outcome for a reader.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 // maxStderr bounds, in bytes, what is remembered of a server's stderr.
@@ -206,7 +208,7 @@ func childEnvironment(extra []string) []string {
 			env = append(env, key+"="+v)
 		}
 	}
-	return append(env, extra...) // exec keeps the last of equal keys
+	return append(append(env, extra...), tool.WithinEnv+"=1") // exec keeps the last of equal keys
 }
 
 // lookCommand finds the program as the server's own PATH would.
