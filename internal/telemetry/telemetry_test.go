@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -476,5 +477,31 @@ func BenchmarkStage(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Every metric that is served is in the documentation, under both of its names.
+func TestMetricsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel, err := telemetry.New(telemetry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := call.New(tel.Stage()).Call(t.Context(), call.Request{Target: mcpTool("read", answers(nil, &tool.Error{Code: tool.CodeBlocked, By: "policy"}))}); err == nil {
+		t.Fatal("nothing was blocked")
+	}
+	tel.Planned(telemetry.Planned{})
+	families, err := tel.Registry().Gather()
+	if err != nil || len(families) < 10 {
+		t.Fatalf("%d metrics, %v", len(families), err)
+	}
+	for _, f := range families {
+		row := "| `" + f.GetName() + "` | `toolsearch."
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/operating.md does not list %s", f.GetName())
+		}
 	}
 }
