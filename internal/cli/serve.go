@@ -87,6 +87,7 @@ func serve(ctx context.Context, app *app, listen string, asJSON bool) error {
 	defer mcp.close()
 	srv, err := modelapi.New(modelapi.Options{
 		Backend: backend, Formats: servedFormats(), Keys: keys, Logger: app.logger(), Metrics: set.watching.metrics,
+		Past: servedPast{set.store, set.redactor},
 		MCP: server.NewHTTP(server.HTTPOptions{
 			Server: mcp.of, Guarded: true, MaxBody: cfg.MaxBody, Logger: app.logger(), User: userOf,
 		}),

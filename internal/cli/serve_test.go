@@ -85,10 +85,16 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
 func runServe(t *testing.T, config string) *served {
 	t.Helper()
 	home := t.TempDir()
-	file := filepath.Join(home, "toolsearch.json5")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "toolsearch.json5"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return serveIn(t, home)
+}
+
+// serveIn runs "toolsearch serve" in a folder that has a configuration.
+func serveIn(t *testing.T, home string) *served {
+	t.Helper()
+	file := filepath.Join(home, "toolsearch.json5")
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -72,6 +72,8 @@ type Options struct {
 	Keys    []Key
 	Metrics http.Handler // of GET /metrics; nil answers 404
 	MCP     http.Handler // of /mcp; nil answers 404
+	// Past keeps what previous_response_id goes on from; nil keeps it in memory alone.
+	Past Past
 	// MaxBody bounds a request, in bytes; default 16 MiB.
 	MaxBody int64
 	// MaxBodies bounds the requests at one time in bytes; default 512 MiB, and at

@@ -80,10 +80,8 @@ func (x *exchange) read() *provider.Error {
 	if req.Previous == "" {
 		return nil
 	}
-	before, size, ok := x.server.past.get(pastKey{x.caller.Name, req.Previous})
-	if !ok {
-		e := refusal(http.StatusBadRequest, fmt.Sprintf("Previous response with id %q not found; send the whole conversation as input", tool.Clean(req.Previous, 100)))
-		e.Type, e.Param, e.Code = "invalid_request_error", "previous_response_id", "previous_response_not_found"
+	before, e := x.before(req.Previous)
+	if e != nil {
 		return e
 	}
 	// The id is ours: no model API knows it. Instructions are those of this
@@ -94,8 +92,19 @@ func (x *exchange) read() *provider.Error {
 	}
 	req.Messages = slices.Concat(req.Messages[:n], before, req.Messages[n:])
 	req.Previous = ""
-	x.size += size
 	return nil
+}
+
+// noResponse says that there is no such response of this caller's, and why there
+// may be none.
+func (x *exchange) noResponse(id string) *provider.Error {
+	why := "it is older than a day, had to make way for newer ones, or its request said store: false"
+	if x.server.kept.to == nil {
+		why += ", or the server was started again since"
+	}
+	e := refusal(http.StatusBadRequest, fmt.Sprintf("Previous response with id %q not found: it is not yours, %s; send the whole conversation as input", tool.Clean(id, 100), why))
+	e.Type, e.Param, e.Code = "invalid_request_error", "previous_response_id", "previous_response_not_found"
+	return e
 }
 
 // refuseThread refuses a conversation that the Messages API would keep on its
@@ -230,7 +239,9 @@ func (x *exchange) remember(output []json.RawMessage) {
 		return
 	}
 	messages := slices.DeleteFunc(slices.Clone(x.req.Messages), isInstructions)
-	x.server.past.put(pastKey{x.caller.Name, x.id}, messages, said.Output, x.size+len(raw))
+	key, size := pastKey{x.caller.Name, x.id}, x.size+len(raw)
+	x.server.past.put(key, messages, said.Output, size)
+	x.server.kept.put(key, slices.Concat(messages, said.Output), size)
 }
 
 // lookUp puts what is kept in the place of references to it. Others stay: the

@@ -35,6 +35,7 @@ type Server struct {
 	gate    *gate
 	held    *held
 	past    *past
+	kept    *keeper
 	listens *shares // streams of MCP
 	bodies  budget
 
@@ -57,9 +58,14 @@ func New(opt Options) (*Server, error) {
 		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening), bodies: budget{most: opt.MaxBodies}, readiness: readiness{look: opt.Backend.Ready},
 		paths: map[string]provider.Format{},
 	}
+	var responses provider.Format
 	for _, f := range opt.Formats {
 		s.paths[pathOf(f.API())] = f
+		if f.API() == provider.Responses {
+			responses = f
+		}
 	}
+	s.kept = newKeeper(opt.Past, responses, opt.Logger)
 	s.handler = s.routes()
 	return s, nil
 }
@@ -78,10 +84,11 @@ func pathOf(a provider.API) string {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends the runs that are held.
+// Close ends the runs that are held, and waits until what is to be kept is written.
 func (s *Server) Close() {
 	s.gate.close()
 	s.held.close()
+	s.kept.close()
 }
 
 func (s *Server) routes() http.Handler {
