@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -78,11 +79,10 @@ func (a *asking) run(ctx context.Context) error {
 	default:
 		return broken(a.req.Target, fmt.Sprintf("it needs an approval, and %d calls wait for one already", MaxWaiting), ErrFull)
 	}
-	rec, err := a.record(ctx)
+	rec, release, err := a.record(ctx)
 	if err != nil {
 		return a.failed(ctx, "it needs an approval, which could not be recorded", err)
 	}
-	release := a.gate.hold(rec)
 	continued, err := a.wait(ctx, rec)
 	if !continued {
 		release()
@@ -172,17 +172,17 @@ func CompilePattern(pattern string) (*policy.Policy, error) {
 	return p, nil
 }
 
-// record finds the pending record of this call, or makes one.
-func (a *asking) record(ctx context.Context) (Record, error) {
+// record finds the pending record of this call, or makes one, and holds it: no
+// other call takes it before it is released.
+func (a *asking) record(ctx context.Context) (r Record, release func(), err error) {
 	store, now := a.gate.opt.Store, time.Now()
 	if _, err := store.Expire(ctx, now); err != nil {
-		return Record{}, err
+		return Record{}, nil, err
 	}
 	pending, err := store.Find(ctx, Query{State: Pending, Caller: a.key.caller})
 	if err != nil {
-		return Record{}, err
+		return Record{}, nil, err
 	}
-	resumed, _ := ctx.Value(resumeKey{}).(string)
 	mine := 0
 	for i := range pending {
 		r := &pending[i]
@@ -190,12 +190,13 @@ func (a *asking) record(ctx context.Context) (Record, error) {
 			continue
 		}
 		mine++
-		if a.key.same(r, now) && (r.ID == resumed || resumed == "" && !a.gate.holds(r.ID, now)) {
-			return *r, nil
+		release, err := a.take(ctx, r, now)
+		if err != nil || release != nil {
+			return *r, release, err
 		}
 	}
 	if mine >= MaxPerCaller {
-		return Record{}, fmt.Errorf("%d requests of this caller: %w", mine, ErrFull)
+		return Record{}, nil, fmt.Errorf("%d requests of this caller: %w", mine, ErrFull)
 	}
 	rec := Record{
 		ID: newID(), Created: now, Expires: now.Add(a.gate.opt.Expiry),
@@ -203,5 +204,32 @@ func (a *asking) record(ctx context.Context) (Record, error) {
 		Tool: a.key.tool, Digest: a.key.digest, Args: a.gate.shownArgs(a.canon), PolicyVersion: a.key.version,
 		State: Pending, Scope: Once, Reason: a.gate.shownReason(a.reason),
 	}
-	return rec, store.Put(ctx, rec)
+	release = a.gate.hold(&rec, true) // before anybody can find it
+	if err := store.Put(ctx, rec); err != nil {
+		release()
+		return Record{}, nil, err
+	}
+	return rec, release, nil
+}
+
+// take holds a pending record if it is about this very call and no other call
+// asks with it; release is nil when it does not. The record may have been
+// answered since it was found.
+func (a *asking) take(ctx context.Context, r *Record, now time.Time) (release func(), err error) {
+	resumed, _ := ctx.Value(resumeKey{}).(string)
+	if !a.key.same(r, now) || resumed != "" && r.ID != resumed {
+		return nil, nil
+	}
+	if release = a.gate.hold(r, r.ID == resumed); release == nil {
+		return nil, nil
+	}
+	stands, err := a.gate.opt.Store.Get(ctx, r.ID)
+	if err == nil && stands.State == Pending {
+		return release, nil
+	}
+	release()
+	if errors.Is(err, ErrNotFound) {
+		err = nil // it was answered and pruned
+	}
+	return nil, err
 }

@@ -11,8 +11,9 @@ import (
 )
 
 // hold keeps a record for the call that asks, until it expires or release is
-// called.
-func (g *Gate) hold(r Record) (release func()) {
+// called. It returns nil when another call holds it, unless the call continues
+// that one.
+func (g *Gate) hold(r *Record, continues bool) (release func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -21,20 +22,15 @@ func (g *Gate) hold(r Record) (release func()) {
 			delete(g.held, id)
 		}
 	}
+	if _, held := g.held[r.ID]; held && !continues {
+		return nil
+	}
 	g.held[r.ID] = r.Expires
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		delete(g.held, r.ID)
 	}
-}
-
-// holds reports whether a call holds the record.
-func (g *Gate) holds(id string, now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	until, held := g.held[id]
-	return held && now.Before(until)
 }
 
 type answer struct {
