@@ -16,6 +16,10 @@ import (
 // diff. A larger one is pinned by its digest alone.
 const MaxDefinition = 256 << 10
 
+// maxMembers bounds the covered members of a definition, those that stand twice
+// or in other letters included. An honest one has six at most.
+const maxMembers = 32
+
 // covered are the members of a definition that a pin covers: all that a model or
 // a person reads of a tool, and all that decides how it may be called. Vendors'
 // _meta and icons are not among them.
@@ -45,7 +49,7 @@ type Definition struct {
 // and annotations as the server wrote them. How JSON is written does not matter,
 // and a member that is null counts as absent. A member that stands twice counts
 // twice, and one in another spelling of upper and lower case counts too: readers
-// differ in which of them they take.
+// differ in which of them they take. More than a few such are an error.
 func Describe(t *tool.Tool) (Definition, error) {
 	raw := t.Definition
 	if raw == nil {
@@ -67,6 +71,9 @@ func Describe(t *tool.Tool) (Definition, error) {
 		default:
 			body = append(body, m)
 		}
+	}
+	if n := len(name) + len(body); n > maxMembers {
+		return Definition{}, fmt.Errorf("describe %s: its definition has %d members where %d are known, some of them again and again", t.ID, n, len(covered))
 	}
 	head, rest := join(name), join(body)
 	d := Definition{Text: rest, body: sha256.Sum256(rest)}

@@ -457,6 +457,24 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A definition that says the same again and again is not pinned, and so not
+// called: to tell what changed in it would take the square of its length.
+func TestADefinitionThatSaysTheSameAgainAndAgain(t *testing.T) {
+	p := pinner(t, pin.Config{})
+	target := define(t, "s", `{"name":"a","description":"d"`+strings.Repeat(`,"title":"t","Title":"t"`, 20_000)+`}`)
+	if r := check(t, p, target); len(r.Refused) != 1 {
+		t.Fatalf("the check says %+v, want a refusal", r)
+	}
+	if e := try(t, p, target); e == nil || e.By != "pin" || !strings.Contains(e.Reason, "cannot be read") {
+		t.Errorf("the call gave %v", e)
+	}
+	// A few are held to what they were, like any other.
+	few := define(t, "s", `{"name":"b","description":"d","Description":"e","description":"f"}`)
+	if r := check(t, p, target, few); len(r.New) != 1 {
+		t.Errorf("the check says %+v, want one new tool", r)
+	}
+}
+
 func TestVisible(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain é 漢 😀\nnext":         "plain é 漢 😀\nnext",
