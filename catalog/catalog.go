@@ -31,6 +31,8 @@ type Catalog struct {
 	index       func() *index
 	fingerprint func() string
 	outages     []Outage
+	sources     map[tool.Source]int // how many of its own tools are of each, without base's
+	signatures  *sync.Map           // of its own tools, without base's: *tool.Tool → signature
 	// indexing is held while a catalog that was extended from this one is indexed.
 	indexing *sync.Mutex
 }
@@ -80,7 +82,7 @@ type Input struct {
 // Build makes a catalog. It fails when two tools have one id, since a call
 // could then reach the wrong one, and when a tool is not complete.
 func Build(in Input) (*Catalog, error) {
-	c := &Catalog{outages: slices.Clone(in.Outages), indexing: &sync.Mutex{}}
+	c := &Catalog{outages: slices.Clone(in.Outages), signatures: &sync.Map{}, indexing: &sync.Mutex{}}
 	var err error
 	if c.tools, c.direct, err = split(in.Tools); err != nil {
 		return nil, err
@@ -88,6 +90,7 @@ func Build(in Input) (*Catalog, error) {
 	if err := c.names.add(c.tools); err != nil {
 		return nil, err
 	}
+	c.sources = countSources(c.tools)
 	for _, t := range c.direct {
 		if _, twice := c.names.byID[t.ID]; twice {
 			return nil, sameID(t)
@@ -122,6 +125,14 @@ func idOf(t *tool.Tool) string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("%q (name %q)", t.ID, t.Name)
+}
+
+func countSources(tools []*tool.Tool) map[tool.Source]int {
+	n := map[tool.Source]int{}
+	for _, t := range tools {
+		n[t.Source]++
+	}
+	return n
 }
 
 func sortByID(tools []*tool.Tool) {
@@ -213,8 +224,10 @@ func (c *Catalog) Len() int { return len(c.tools) }
 // Sources counts the cataloged tools of each source.
 func (c *Catalog) Sources() map[tool.Source]int {
 	n := map[tool.Source]int{tool.OpenClaw: 0, tool.MCP: 0, tool.Client: 0}
-	for _, t := range c.tools {
-		n[t.Source]++
+	for ; c != nil; c = c.base {
+		for source, some := range c.sources {
+			n[source] += some
+		}
 	}
 	return n
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,6 +98,56 @@ func TestTrustedSchemas(t *testing.T) {
 	// trustSchemas indexes the parameters; the signature of an MCP tool stays unknown.
 	if hits := search(c, "revision"); len(hits) != 1 || hits[0].Input != "unknown" {
 		t.Errorf("a trusted server's parameter found %+v", hits)
+	}
+}
+
+// counted is a schema that counts how often it is read.
+type counted struct {
+	raw  string
+	read *atomic.Int64
+}
+
+func (c counted) JSON() json.RawMessage {
+	c.read.Add(1)
+	return json.RawMessage(c.raw)
+}
+
+// The schemas of a tool are read for the index and for the first hit, and by
+// every catalog that is extended from the tool's, and no more than that.
+func TestSignaturesAreMadeOnce(t *testing.T) {
+	var read atomic.Int64
+	trusted := newTool(tool.OpenClaw, "git", "open", "Open something")
+	trusted.Input, trusted.Revision = counted{`{"type":"object","properties":{"repository":{"type":"string"}}}`, &read}, "1"
+	c := build(t, trusted)
+	_ = search(c, "open")
+	once := read.Load()
+	extended, err := c.Extend([]*tool.Tool{newTool(tool.Client, tool.ClientOwner, "ask", "Ask the user")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = extended.IndexBytes() // an index of so few is made anew, from the schemas
+	indexed := read.Load()
+	for _, c := range []*catalog.Catalog{c, c.WithOutages([]catalog.Outage{{Owner: "cal"}}), extended} {
+		for _, h := range []catalog.Hit{search(c, "open")[0], c.Entry(trusted)} {
+			if h.Input != "{ repository?: string }" {
+				t.Errorf("the signature is %q", h.Input)
+			}
+		}
+		if d, err := c.Describe("open"); err != nil || d.Input != "{ repository?: string }" {
+			t.Errorf("describe: %+v, %v", d, err)
+		}
+		if _, err := c.SearchBatch(catalog.Batch{{Query: "open", Limit: 3}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := read.Load(); once != 2 || n != indexed {
+		t.Errorf("the schema was read %d times for the index and a hit, and %d times after that; want 2 and 0", once, n-indexed)
+	}
+	// A copy of a tool, with another schema, is another tool.
+	other := *trusted
+	other.Input = tool.RawSchema(`{"type":"object","additionalProperties":false}`)
+	if h := c.Entry(&other); h.Input == "{ repository?: string }" {
+		t.Errorf("a tool that is not of the catalog has the signature of one that is: %q", h.Input)
 	}
 }
 

@@ -18,7 +18,7 @@ func (c *Catalog) Extend(others []*tool.Tool) (*Catalog, error) {
 	if len(others) == 0 {
 		return c, nil
 	}
-	out := &Catalog{base: c, outages: c.outages, indexing: &sync.Mutex{}}
+	out := &Catalog{base: c, outages: c.outages, signatures: &sync.Map{}, indexing: &sync.Mutex{}}
 	tools, direct, err := split(others)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (c *Catalog) Extend(others []*tool.Tool) (*Catalog, error) {
 	if err := out.names.add(tools); err != nil {
 		return nil, err
 	}
-	out.tools, out.direct = merged(c.tools, tools), merged(c.direct, direct)
+	out.tools, out.direct, out.sources = merged(c.tools, tools), merged(c.direct, direct), countSources(tools)
 	for _, t := range tools {
 		if _, twice := c.byID(t.ID); twice {
 			return nil, sameID(t)

@@ -50,8 +50,11 @@ func TestExtend(t *testing.T) {
 			t.Errorf("%q is %v (%v), want %v (%v)", ref, b, errB, a, errA)
 		}
 	}
-	if !got.Named("read") || !got.Named("send-message") || got.Named("Read") || got.Named("shell") {
+	if len(got.Named("read")) == 0 || len(got.Named("send-message")) == 0 || len(got.Named("Read")) > 0 || len(got.Named("shell")) > 0 {
 		t.Error("Named does not go by the exact names of cataloged tools")
+	}
+	if diff := cmp.Diff(want.Sources(), got.Sources()); diff != "" {
+		t.Errorf("the counts of the sources: %s", diff)
 	}
 }
 

@@ -31,9 +31,46 @@ type MCPName struct {
 // unknown is the signature of every schema that is not walked.
 const unknown = "unknown"
 
+// signature is what a trusted tool's schemas look like.
+type signature struct{ input, output string }
+
+func signatureOf(t *tool.Tool) signature {
+	s := signature{input: schema.Input(t.Input.JSON())}
+	if t.Output != nil {
+		if text, complete := schema.Output(t.Output.JSON()); complete {
+			s.output = text
+		}
+	}
+	return s
+}
+
 // Entry returns the compact entry of t. The schema of an untrusted source is
 // never read.
-func Entry(t *tool.Tool) Hit {
+func Entry(t *tool.Tool) Hit { return entry(t, signatureOf) }
+
+// Entry is the function of this name for a tool of the catalog. It reads each
+// schema once: reading those of the hits would take a search far longer than
+// finding them.
+func (c *Catalog) Entry(t *tool.Tool) Hit { return entry(t, c.signature) }
+
+// signature returns the tool's signature, which the catalog that the tool is of
+// keeps.
+func (c *Catalog) signature(t *tool.Tool) signature {
+	for c != nil && c.names.byID[t.ID] != t {
+		c = c.base
+	}
+	if c == nil {
+		return signatureOf(t)
+	}
+	if known, ok := c.signatures.Load(t); ok {
+		return known.(signature)
+	}
+	s := signatureOf(t)
+	c.signatures.Store(t, s)
+	return s
+}
+
+func entry(t *tool.Tool, signature func(*tool.Tool) signature) Hit {
 	h := Hit{
 		ID:          t.ID,
 		Source:      t.Source,
@@ -49,12 +86,8 @@ func Entry(t *tool.Tool) Hit {
 	if !t.Source.Trusted() {
 		return h
 	}
-	h.Input = schema.Input(t.Input.JSON())
-	if t.Output != nil {
-		if text, complete := schema.Output(t.Output.JSON()); complete {
-			h.Output = text
-		}
-	}
+	s := signature(t)
+	h.Input, h.Output = s.input, s.output
 	return h
 }
 

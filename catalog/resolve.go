@@ -23,13 +23,14 @@ func (c *Catalog) byID(id tool.ID) (*tool.Tool, bool) {
 	return nil, false
 }
 
-// named lists the cataloged tools of that exact name, in id order.
-func (c *Catalog) named(name string) []*tool.Tool {
+// Named lists the cataloged tools of exactly that name, in id order. The slice
+// must not be changed.
+func (c *Catalog) Named(name string) []*tool.Tool {
 	own := c.names.exact[name]
 	if c.base == nil {
 		return own
 	}
-	return merged(c.base.named(name), own)
+	return merged(c.base.Named(name), own)
 }
 
 // folded lists the cataloged tools whose name normalises to that, in id order.
@@ -41,30 +42,35 @@ func (c *Catalog) folded(name string) []*tool.Tool {
 	return merged(c.base.folded(name), own)
 }
 
-// Named reports whether a cataloged tool has exactly that name.
-func (c *Catalog) Named(name string) bool { return len(c.named(name)) > 0 }
-
 // Resolve finds the cataloged tool that ref means: its exact id; else its exact
 // name, if one tool has it; else the one tool whose name differs only in case,
 // '-' and '_'. The error is a *tool.Error that suggests what may have been meant.
 func (c *Catalog) Resolve(ref string) (*tool.Tool, error) {
+	return c.ResolveOr(ref, func(string) *tool.Tool { return nil })
+}
+
+// ResolveOr is Resolve, and asks other for the tool before it says that nothing
+// is called so.
+func (c *Catalog) ResolveOr(ref string, other func(ref string) *tool.Tool) (*tool.Tool, error) {
 	ref = strings.TrimSpace(ref)
 	if t, ok := c.byID(tool.ID(ref)); ok {
 		return t, nil
 	}
-	named := c.named(ref)
-	if t := c.visible(ref); t != nil && len(named) == 0 {
+	if named := c.Named(ref); len(named) > 0 {
+		return only(ref, named)
+	}
+	if t := c.visible(ref); t != nil {
 		return nil, &tool.Error{
 			Code:   tool.CodeCallDirectly,
 			Reason: fmt.Sprintf("%q is visible to you already, so it is not in the catalog", t.Name),
 			Next:   "Call it directly by that name.",
 		}
 	}
-	if len(named) > 0 {
-		return only(ref, named)
-	}
 	if near := c.folded(tool.Normalize(ref)); len(near) == 1 {
 		return near[0], nil
+	}
+	if t := other(ref); t != nil {
+		return t, nil
 	}
 	return nil, c.unknown(ref)
 }
@@ -75,7 +81,7 @@ func (c *Catalog) Describe(ref string) (Description, error) {
 	if err != nil {
 		return Description{}, err
 	}
-	return Description{Hit: Entry(t), Tool: t}, nil
+	return Description{Hit: c.Entry(t), Tool: t}, nil
 }
 
 // visible returns the direct-only tool that ref names by id or name.

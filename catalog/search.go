@@ -72,7 +72,7 @@ func (c *Catalog) Search(q rank.Query) Results {
 		Repairs: found.Repairs,
 	}
 	for i, h := range found.Hits {
-		r.Hits[i] = Entry(x.tool(h.Doc))
+		r.Hits[i] = c.Entry(x.tool(h.Doc))
 		r.Scores[i] = Score{Value: h.Score, Tier: h.Tier, Weak: h.Weak, Reasons: h.Reasons}
 	}
 	r.fit(MaxSearchChars)
@@ -198,7 +198,7 @@ func (c *Catalog) SearchBatch(b Batch) (BatchResults, error) {
 	for i, q := range b {
 		g := BatchGroup{Query: q.Query, Candidates: []Hit{}}
 		for _, h := range x.Search(rank.Query{Text: q.Query, Limit: q.Limit}).Hits {
-			e := Entry(x.tool(h.Doc))
+			e := c.Entry(x.tool(h.Doc))
 			cut := false
 			if e.Description, cut = tool.CutChars(e.Description, MaxBatchDescription); cut {
 				g.Truncated, out.Truncated = true, true
@@ -212,29 +212,45 @@ func (c *Catalog) SearchBatch(b Batch) (BatchResults, error) {
 }
 
 // fit drops the last candidate of the largest group until the answer is small
-// enough. Sizes are counted once per candidate: the budget is small, but a
-// batch may hold 50 candidates.
+// enough. Each candidate is measured once: a batch may hold 50 of them, of which
+// few fit.
 func (r *BatchResults) fit() {
-	if encodedChars(r) <= MaxBatchChars {
+	total := encodedChars(r)
+	if total <= MaxBatchChars {
 		return
 	}
-	r.Truncated = true
-	for encodedChars(r) > MaxBatchChars {
-		largest, most := -1, 0
-		for i, g := range r.Results {
-			if len(g.Candidates) == 0 {
-				continue
-			}
-			if n := encodedChars(g.Candidates); n > most {
-				largest, most = i, n
+	const mark = len(`,"truncated":true`)
+	if !r.Truncated {
+		r.Truncated = true
+		total += mark
+	}
+	sizes, groups := make([][]int, len(r.Results)), make([]int, len(r.Results)) // with a comma each
+	for i, g := range r.Results {
+		for _, h := range g.Candidates {
+			n := encodedChars(h) + len(",")
+			sizes[i], groups[i] = append(sizes[i], n), groups[i]+n
+		}
+	}
+	for total > MaxBatchChars {
+		largest := 0
+		for i, n := range groups {
+			if n > groups[largest] {
+				largest = i
 			}
 		}
-		if largest < 0 {
+		g, last := &r.Results[largest], len(r.Results[largest].Candidates)-1
+		if last < 0 {
 			return // only the queries are left, and Check bounds them
 		}
-		g := &r.Results[largest]
-		g.Candidates = g.Candidates[:len(g.Candidates)-1]
-		g.Truncated = true
+		total -= sizes[largest][last]
+		groups[largest] -= sizes[largest][last]
+		if last == 0 {
+			total += len(",") // the only one had none
+		}
+		if g.Candidates = g.Candidates[:last]; !g.Truncated {
+			g.Truncated = true
+			total += mark
+		}
 	}
 }
 

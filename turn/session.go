@@ -273,7 +273,7 @@ func collisions(plan *Plan, client []*tool.Tool, mode surface.Mode) error {
 	taken := func(name string) bool {
 		_, core := plan.core[name]
 		return core || surface.IsControl(name) || plan.View.Direct.Has(name) ||
-			mode == surface.Directory && plan.View.Catalog != nil && plan.View.Catalog.Named(name)
+			mode == surface.Directory && plan.View.Catalog != nil && len(plan.View.Catalog.Named(name)) > 0
 	}
 	seen := make(map[string]struct{}, len(client))
 	var out CollisionError
