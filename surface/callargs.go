@@ -95,7 +95,7 @@ func readCall(raw json.RawMessage) (callShape, error) {
 // arguments decides what the target's arguments are. declared reports whether
 // the target declares a property, and fits whether arguments meet its schema.
 func (c callShape) arguments(t *tool.Tool, declared func(string) bool, fits func(json.RawMessage) bool) (json.RawMessage, error) {
-	container, rest := c.split(declared)
+	container, rest := c.split()
 	rest = slices.DeleteFunc(rest, func(f tool.Member) bool { return namesTarget(f, t) && !(declared(f.Name) && container == nil) })
 	flat, err := flatten(rest)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c callShape) arguments(t *tool.Tool, declared func(string) bool, fits func
 }
 
 // split takes the member that holds the arguments, if any, from the rest.
-func (c callShape) split(declared func(string) bool) (*tool.Member, tool.Object) {
+func (c callShape) split() (*tool.Member, tool.Object) {
 	for _, key := range containers {
 		i := c.fields.Index(key)
 		if i < 0 {

@@ -158,7 +158,7 @@ func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.C
 	if err != nil {
 		return code.CallReply{}, inCode(err)
 	}
-	entry, err := tool.Encode(catalog.Entry(target))
+	entry, err := tool.Encode(h.catalog.Entry(target))
 	if err != nil {
 		return code.CallReply{}, err
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// Envelope wraps a target's result: one text block with the tool's id, name,
+// envelope wraps a target's result: one text block with the tool's id, name,
 // source and result for the model, the target's images, audio and resources
 // behind it byte for byte, and {tool, result} as details.
-func Envelope(t *tool.Tool, res *tool.Result) (*tool.Result, error) {
+func envelope(target catalog.Hit, res *tool.Result) (*tool.Result, error) {
 	brief := struct {
 		ID     tool.ID     `json:"id"`
 		Name   string      `json:"name"`
 		Source tool.Source `json:"source"`
-	}{t.ID, t.Name, t.Source}
+	}{target.ID, target.Name, target.Source}
 	shown, err := tool.Encode(struct {
 		Tool   any             `json:"tool"`
 		Result json.RawMessage `json:"result"`
@@ -26,7 +26,7 @@ func Envelope(t *tool.Tool, res *tool.Result) (*tool.Result, error) {
 	}
 	light := *res
 	light.Content = withoutBinaries(res.Content)
-	details, err := EnvelopeDetails(t, &light)
+	details, err := envelopeDetails(target, &light)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +86,10 @@ func withoutBinaries(blocks []tool.Content) []tool.Content {
 
 // EnvelopeDetails returns {tool, result} with every block of the result.
 func EnvelopeDetails(t *tool.Tool, res *tool.Result) (json.RawMessage, error) {
+	return envelopeDetails(catalog.Entry(t), res)
+}
+
+func envelopeDetails(target catalog.Hit, res *tool.Result) (json.RawMessage, error) {
 	content := res.Content
 	if content == nil {
 		content = []tool.Content{}
@@ -98,7 +102,7 @@ func EnvelopeDetails(t *tool.Tool, res *tool.Result) (json.RawMessage, error) {
 	return tool.Encode(struct {
 		Tool   catalog.Hit `json:"tool"`
 		Result result      `json:"result"`
-	}{catalog.Entry(t), result{content, res.Details, res.IsError}})
+	}{target, result{content, res.Details, res.IsError}})
 }
 
 // Failure turns an error into a result that a model reads.

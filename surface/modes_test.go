@@ -103,6 +103,29 @@ func TestHiddenToolsAnswerToTheirNames(t *testing.T) {
 	}
 }
 
+// Whether a call must run alone does not depend on what its tool is called.
+func TestSequentialByAnyName(t *testing.T) {
+	const open = `{"type":"object"}`
+	tools := []*tool.Tool{
+		echo(tool.MCP, "cal", "book", open),
+		echo(tool.MCP, "cal", "cancel event!", open),
+		echo(tool.MCP, "cal", "list", open),
+	}
+	tools[0].Sequential, tools[1].Sequential = true, true
+	s := inMode(t, surface.Tools, tools...)
+	for i, tl := range tools {
+		for _, ref := range []string{string(tl.ID), tl.Name, strings.ToUpper(tl.Name), surface.WireName(tl, surface.MCPNameLimit), surface.WireName(tl, surface.ModelNameLimit)} {
+			args, _ := json.Marshal(map[string]string{"id": ref})
+			if got := s.Sequential(surface.ToolCall, args); got != (i < 2) {
+				t.Errorf("tool_call of %q is sequential: %v", ref, got)
+			}
+			if got := s.Sequential(ref, nil); got != (i < 2) {
+				t.Errorf("%q is sequential: %v", ref, got)
+			}
+		}
+	}
+}
+
 // Controls of another mode are not there, not even by name.
 func TestControlsOfEachMode(t *testing.T) {
 	all := []string{surface.ToolSearch, surface.ToolDescribe, surface.ToolCall, surface.ToolSearchCode}

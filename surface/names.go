@@ -17,6 +17,9 @@ const (
 	ModelNameLimit = 64  // of A-Za-z0-9_-, Anthropic and OpenAI Chat
 )
 
+// joint stands between an MCP server's name and its tool's.
+const joint = "__"
+
 // WireName is the name under which a hidden tool is shown when it is exposed
 // directly. It depends on owner and name alone, so that adding a server renames
 // nothing: a name that had to be changed or cut ends in a hash of the original
@@ -24,7 +27,7 @@ const (
 func WireName(t *tool.Tool, limit int) string {
 	plain := t.Name
 	if t.Source == tool.MCP {
-		plain = t.Owner + "__" + t.Name
+		plain = t.Owner + joint + t.Name
 	}
 	safe := strings.Map(func(r rune) rune {
 		switch {
@@ -37,13 +40,28 @@ func WireName(t *tool.Tool, limit int) string {
 	}, plain)
 	// Without the hash, "a__b" + "c" and "a" + "b__c", or "a_" + "b" and "a" +
 	// "_b", would join alike.
-	splits := t.Source != tool.MCP || !strings.Contains(t.Owner, "__") && !strings.HasSuffix(t.Owner, "_")
+	splits := t.Source != tool.MCP || !strings.Contains(t.Owner, joint) && !strings.HasSuffix(t.Owner, "_")
 	if safe == plain && safe != "" && len(safe) <= limit && splits && !IsControl(safe) {
 		return safe
 	}
 	sum := sha256.Sum256([]byte(t.Owner + "\x00" + t.Name))
 	tail := "_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:5]))
 	return safe[:min(len(safe), limit-len(tail))] + tail
+}
+
+// changed reports a name that may end as WireName ends those that it had to
+// change.
+func changed(wire string) bool {
+	const tail = 1 + 8 // "_" and five bytes in base32
+	if len(wire) < tail || wire[len(wire)-tail] != '_' {
+		return false
+	}
+	for _, c := range wire[len(wire)-tail+1:] {
+		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
+			return false
+		}
+	}
+	return true
 }
 
 // Names maps wire names back to tools. It is immutable.
@@ -101,21 +119,31 @@ func (n *Names) All() []string {
 // it would have if it were visible: a model may have seen it in another session
 // or mode.
 func resolve(c *catalog.Catalog, ref string) (*tool.Tool, error) {
-	found, err := c.Resolve(ref)
-	if err == nil || tool.CodeOf(err) != tool.CodeUnknownTool {
-		return found, err
-	}
-	for _, t := range c.Tools() {
-		if WireName(t, MCPNameLimit) != ref && WireName(t, ModelNameLimit) != ref {
-			continue
+	return c.ResolveOr(ref, func(ref string) *tool.Tool { return byWireName(c, ref) })
+}
+
+// byWireName finds the one tool that has the wire name, or nil. All tools are
+// looked through only for a name that may have been changed; any other that is
+// not a tool's own is a server's and a tool's.
+func byWireName(c *catalog.Catalog, ref string) *tool.Tool {
+	var found *tool.Tool
+	if changed(ref) {
+		for _, t := range c.Tools() {
+			if WireName(t, MCPNameLimit) != ref && WireName(t, ModelNameLimit) != ref {
+				continue
+			}
+			if found != nil {
+				return nil // two tools: no guess
+			}
+			found = t
 		}
-		if found != nil {
-			return nil, err // two tools: no guess
+		return found
+	}
+	owner, name, _ := strings.Cut(ref, joint) // an owner with a joint in it has its names changed
+	for _, t := range c.Named(name) {
+		if t.Source == tool.MCP && t.Owner == owner && WireName(t, MCPNameLimit) == ref {
+			return t
 		}
-		found = t
 	}
-	if found == nil {
-		return nil, err
-	}
-	return found, nil
+	return nil
 }

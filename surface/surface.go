@@ -368,19 +368,12 @@ func (s *Surface) call(ctx context.Context, c *catalog.Catalog, r Request) (*too
 	if err != nil {
 		return nil, err
 	}
-	return s.CallTool(ctx, target, call.Request{Args: args, Origin: within(r.Origin, ToolCall), Progress: r.Progress})
-}
-
-// CallTool sends a call of a cataloged tool through the pipeline and wraps the
-// answer in the {tool, result} envelope.
-func (s *Surface) CallTool(ctx context.Context, t *tool.Tool, r call.Request) (*tool.Result, error) {
 	s.counts.calls.Add(1)
-	r.Target = t
-	res, err := s.pipeline.Call(ctx, r)
+	res, err := s.pipeline.Call(ctx, call.Request{Target: target, Args: args, Origin: within(r.Origin, ToolCall), Progress: r.Progress})
 	if err != nil {
 		return nil, err
 	}
-	return Envelope(t, res)
+	return envelope(c.Entry(target), res)
 }
 
 // namesAnother reports whether one of the other reference keys names a tool.
