@@ -192,7 +192,7 @@ func checkStore(ctx context.Context, app *app) check {
 }
 
 func checkPlan(set *toolset) check {
-	rep, err := makePlanReport(set)
+	rep, err := makePlanReport(set, 0)
 	if err != nil {
 		return check{Name: "plan", Detail: err.Error()}
 	}

@@ -36,6 +36,8 @@ type planListing struct {
 	Characters int `json:"characters"`
 	Listed     int `json:"listed"`  // trusted tools with a line
 	Omitted    int `json:"omitted"` // trusted tools without one
+
+	Text string `json:"text,omitempty"` // where it is asked for
 }
 
 // planAuto is what mode auto chose, and why.
@@ -45,23 +47,40 @@ type planAuto struct {
 }
 
 func newPlan(app *app) *cobra.Command {
-	var asJSON, gateway bool
+	var asJSON, gateway, listing bool
+	var contextTokens int
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what a model would see, and what it saves",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if contextTokens < 0 {
+				return usagef("--context must not be negative: it is a number of tokens, and 0 stands for an unknown one")
+			}
 			set, err := app.open(cmd.Context(), openOptions{core: !gateway, wait: true})
 			if err != nil {
 				return err
 			}
 			defer set.close()
-			rep, err := makePlanReport(set)
+			rep, err := makePlanReport(set, contextTokens)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if listing && rep.Listing == nil {
+				return hintError{
+					fmt.Errorf("mode %q has no listing", rep.Mode),
+					"set tools.toolSearch.mode to directory to have one",
+				}
+			}
+			if rep.Listing != nil && !listing {
+				rep.Listing.Text = ""
+			}
+			switch {
+			case asJSON:
 				return app.std.printJSON(rep)
+			case listing:
+				_, err := fmt.Fprintln(app.std.out, rep.Listing.Text)
+				return err
 			}
 			return printPlan(app.std, rep)
 		},
@@ -69,10 +88,12 @@ func newPlan(app *app) *cobra.Command {
 	c.Flags().StringVar(&app.agent, "agent", "", "use the settings of this agent of the configuration")
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	c.Flags().BoolVar(&gateway, "mcp", false, "as 'toolsearch mcp' plans, which has the core tools off by default")
+	c.Flags().BoolVar(&listing, "listing", false, "print the text that mode directory puts into the prompt, and nothing else")
+	c.Flags().IntVar(&contextTokens, "context", 0, "the model's context in `tokens`, of which a listing takes a tenth at most; 0 is unknown")
 	return c
 }
 
-func makePlanReport(set *toolset) (planReport, error) {
+func makePlanReport(set *toolset, contextTokens int) (planReport, error) {
 	plan, err := set.Plan()
 	if err != nil {
 		return planReport{}, err
@@ -86,8 +107,8 @@ func makePlanReport(set *toolset) (planReport, error) {
 		rep.Catalog, rep.Sources = c.Len(), c.Sources()
 	}
 	if plan.View.Mode == surface.Directory {
-		l := plan.View.Catalog.Directory(catalog.ListingBudget(0))
-		rep.Listing = &planListing{Characters: tool.Chars(l.Text), Listed: l.Listed, Omitted: l.Omitted}
+		l := plan.View.Catalog.Directory(catalog.ListingBudget(contextTokens))
+		rep.Listing = &planListing{Characters: tool.Chars(l.Text), Listed: l.Listed, Omitted: l.Omitted, Text: l.Text}
 	}
 	if plan.Auto != nil {
 		rep.Auto = &planAuto{*plan.Auto, plan.Auto.Reason()}
