@@ -43,3 +43,32 @@ func (r *Request) Demanded() (t Tool, ok bool, err error) {
 	}
 	return t, ok, nil
 }
+
+// AllowedTools are Params.Allowed with full names, each once: a bare one is that of every
+// tool that bears it, whatever its namespace.
+func (r *Request) AllowedTools() []string {
+	if len(r.Params.Allowed) == 0 {
+		return nil
+	}
+	full, bare := map[string]bool{}, map[string][]string{}
+	for _, t := range r.Tools {
+		if t.Name != "" {
+			full[t.FullName()] = true
+			bare[t.Name] = append(bare[t.Name], t.FullName())
+		}
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, name := range r.Params.Allowed {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if names := bare[name]; !full[name] && len(names) > 0 {
+			out = append(out, names...)
+		} else {
+			out = append(out, name)
+		}
+	}
+	return out
+}

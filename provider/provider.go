@@ -146,6 +146,9 @@ type Params struct {
 	TopP        *float64
 	Stop        []string
 	Choice      ToolChoice
+	// Allowed are names of functions; where there are some, the model may call no
+	// others. It is OpenAI's allowed_tools, which Messages has no word for.
+	Allowed []string
 	// Parallel is nil when the request says nothing of parallel calls.
 	Parallel *bool
 }

@@ -61,16 +61,29 @@ func (c callers) asked(name string, args json.RawMessage) provider.Call {
 	return call
 }
 
-// choice puts the caller's demand for one of its tools into the words of the
-// wire. What the request says of it itself has the other name, and goes.
+// choice puts the caller's demand for one of its tools, and those that it allows,
+// into the words of the wire. What the request says of it itself has the other
+// name, and goes.
 func (c callers) choice(req *provider.Request) {
-	name, one := strings.CutPrefix(string(req.Params.Choice), "=")
-	wire, ok := c.wire[name]
-	if !one || !ok {
-		return
+	if name, one := strings.CutPrefix(string(req.Params.Choice), "="); one {
+		if wire, ok := c.wire[name]; ok {
+			req.Params.Choice = provider.ChooseTool(wire)
+			req.Fields = withoutChoice(req.Fields)
+		}
 	}
-	req.Params.Choice = provider.ChooseTool(wire)
-	req.Fields = withoutChoice(req.Fields)
+	changed := false
+	for i, name := range req.Params.Allowed {
+		wire, ok := c.wire[name]
+		if !ok {
+			continue
+		}
+		if !changed {
+			changed = true
+			req.Params.Allowed = slices.Clone(req.Params.Allowed)
+			req.Fields = withoutChoice(req.Fields)
+		}
+		req.Params.Allowed[i] = wire
+	}
 }
 
 func withoutChoice(fields tool.Object) tool.Object {

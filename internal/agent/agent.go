@@ -216,8 +216,14 @@ func (r *Runtime) session(scope ruled, req *Request) (*toolsearch.Session, error
 	if err != nil {
 		return nil, err
 	}
+	needed := map[string]bool{} // what the choice names must be there to be called
 	if one {
 		req.Params.Choice = provider.ChooseTool(demanded.FullName())
+		needed[demanded.FullName()] = true
+	}
+	req.Params.Allowed = req.AllowedTools()
+	for _, name := range req.Params.Allowed {
+		needed[name] = true
 	}
 	tools, err := client.Tools(defs, nil)
 	if err != nil {
@@ -225,7 +231,7 @@ func (r *Runtime) session(scope ruled, req *Request) (*toolsearch.Session, error
 	}
 	s, err := scope.Session(toolsearch.SessionOptions{
 		Client:   tools,
-		Visible:  func(t *tool.Tool) bool { return req.Params.Choice == provider.ChooseTool(t.Name) },
+		Visible:  func(t *tool.Tool) bool { return needed[t.Name] },
 		Deferred: func(t *tool.Tool) bool { return deferred[t.Name] && !req.NativeToolSearch },
 		Key:      req.Caller + "\x00" + req.Session,
 	})

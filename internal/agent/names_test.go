@@ -246,3 +246,62 @@ func fullNames(t *testing.T, r *rig, n int) []string {
 	}
 	return out
 }
+
+// A choice of allowed tools names them as the wire does, and has them shown. It
+// holds in every round. Another format is told its mode alone: few servers know
+// more.
+func TestAllowedTools(t *testing.T) {
+	const defs = `{"type":"function","name":"plain"},{"type":"function","name":"odd.name"},{"type":"function","name":"other"},
+		{"type":"namespace","name":"crm","description":"x","tools":[{"type":"function","name":"list"}]}`
+	asked := map[provider.API]string{
+		provider.Responses: `{"model":"main/mock","input":"hi","tools":[` + defs + `],"tool_choice":{"type":"allowed_tools","mode":"required",
+			"tools":[{"type":"function","name":"plain"},{"type":"function","name":"odd.name"},{"type":"function","name":"list"}]}}`,
+		provider.Chat: `{"model":"main/mock","messages":[{"role":"user","content":"hi"}],
+			"tools":[{"type":"function","function":{"name":"plain"}},{"type":"function","function":{"name":"odd.name"}},{"type":"function","function":{"name":"other"}}],
+			"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[{"type":"function","function":{"name":"plain"}},{"type":"function","function":{"name":"odd.name"}}]}}}`,
+	}
+	for client, body := range asked {
+		for upstream := range asked {
+			r := newRig(t, rigOptions{api: upstream, script: mock.Script{Choose: func(x *mock.Exchange) mock.Step {
+				if x.N == 1 {
+					return mock.Call("plain", `{}`)
+				}
+				return mock.Text("done")
+			}}})
+			req, err := agent.Format(client).DecodeRequest([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, step := r.ask(t, agent.Request{Request: *req})
+			if len(step.Calls) != 1 {
+				t.Fatalf("%s to %s: the caller is to answer %+v", client, upstream, step.Calls)
+			}
+			if _, err := run.Next(t.Context(), turn.Input{Answers: []provider.Answer{{CallID: step.Calls[0].ID}}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			for n, mode := range []provider.ToolChoice{provider.ChooseAny, provider.ChooseAuto} {
+				x, err := r.model.Request(t.Context(), n+1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				names := fullNames(t, r, n+1)
+				allowed := x.Request.AllowedTools()
+				want := len(req.Params.Allowed)
+				if client != upstream {
+					want = 0
+				}
+				if len(allowed) != want || x.Request.Params.Choice != mode || strings.Contains(string(x.Body), "odd.name") {
+					t.Errorf("%s to %s, round %d: %q are allowed, %q: %s", client, upstream, n+1, allowed, x.Request.Params.Choice, x.Body)
+				}
+				for _, name := range append(allowed, "plain") {
+					if !slices.Contains(names, name) {
+						t.Errorf("%s to %s, round %d: %s is allowed and not shown among %q", client, upstream, n+1, name, names)
+					}
+				}
+				if slices.Contains(names, "other") {
+					t.Errorf("%s to %s: what is not needed is shown", client, upstream)
+				}
+			}
+		}
+	}
+}

@@ -28,13 +28,11 @@ func (chat) EncodeRequest(r *provider.Request) ([]byte, error) {
 			o = append(o, tool.Member{Name: "tools", Value: tool.JoinArray(tools[:n])})
 		}
 	}
-	choose := func(name string) json.RawMessage {
-		return object(tool.Member{Name: "type", Value: quote("function")},
-			tool.Member{Name: "function", Value: object(tool.Member{Name: "name", Value: quote(name)})})
-	}
-	rest := addChoice(r.Fields, r.Params.Choice, choose)
-	if r.API != provider.Chat {
-		rest = writeParams(r.Params, "max_completion_tokens", choose)
+	rest := r.Fields
+	if r.API == provider.Chat {
+		rest = addChoice(rest, r.Params, chatChooser())
+	} else {
+		rest = writeParams(r.Params, "max_completion_tokens", chatChooser())
 		if stop, err := tool.Encode(r.Params.Stop); err == nil && len(r.Params.Stop) > 0 {
 			rest = append(rest, tool.Member{Name: "stop", Value: stop})
 		}
@@ -47,6 +45,18 @@ func (chat) EncodeRequest(r *provider.Request) ([]byte, error) {
 		o = o.Set("stream_options", json.RawMessage(`{"include_usage":true}`))
 	}
 	return marshal(o), nil
+}
+
+func chatChooser() chooser {
+	return chooser{
+		one: func(name string) json.RawMessage {
+			return object(tool.Member{Name: "type", Value: quote("function")},
+				tool.Member{Name: "function", Value: object(tool.Member{Name: "name", Value: quote(name)})})
+		},
+		some: func(mode string, tools json.RawMessage) tool.Object {
+			return tool.Object{{Name: "allowed_tools", Value: object(tool.Member{Name: "mode", Value: quote(mode)}, tool.Member{Name: "tools", Value: tools})}}
+		},
+	}
 }
 
 // encodeChatTool writes a tool, or nil for one that only another API has.

@@ -128,6 +128,33 @@ func (f *fields) choice(name string) provider.ToolChoice {
 	return provider.ChooseAuto // an API's own tool
 }
 
+// allowed reads the functions of a tool_choice that is allowed_tools; what else it
+// allows, such as an API's own tools, only that API knows.
+func (f *fields) allowed(name string) []string {
+	o, err := tool.SplitObject(f.o.Get(name))
+	if err != nil || textOf(o, "type") != "allowed_tools" {
+		return nil
+	}
+	if inner, err := tool.SplitObject(o.Get("allowed_tools")); err == nil {
+		o = inner
+	}
+	items, _ := tool.SplitArray(o.Get("tools"))
+	var out []string
+	for _, item := range items {
+		t, err := tool.SplitObject(item)
+		if err != nil || textOf(t, "type") != "function" {
+			continue
+		}
+		if inner, err := tool.SplitObject(t.Get("function")); err == nil {
+			t = inner
+		}
+		if n := textOf(t, "name"); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 func (f *fields) choiceWord(name, word string) provider.ToolChoice {
 	switch word {
 	case "auto":
@@ -151,6 +178,7 @@ func (f *fields) params(limits ...string) provider.Params {
 		TopP:        f.number("top_p"),
 		Stop:        f.stop("stop"),
 		Choice:      f.choice("tool_choice"),
+		Allowed:     f.allowed("tool_choice"),
 		Parallel:    f.boolean("parallel_tool_calls"),
 	}
 	for _, name := range limits {
@@ -161,9 +189,14 @@ func (f *fields) params(limits ...string) provider.Params {
 	return p
 }
 
-// writeParams is params the other way; limit names the token limit, and choose
-// writes the choice of one tool.
-func writeParams(p provider.Params, limit string, choose func(name string) json.RawMessage) tool.Object {
+// chooser writes a tool_choice in the words of one format.
+type chooser struct {
+	one  func(name string) json.RawMessage                    // a tool, also as one of several
+	some func(mode string, tools json.RawMessage) tool.Object // allowed_tools, but for its type
+}
+
+// writeParams is params the other way; limit names the token limit.
+func writeParams(p provider.Params, limit string, c chooser) tool.Object {
 	var out tool.Object
 	add := func(name string, v any) {
 		if raw, err := tool.Encode(v); err == nil {
@@ -179,7 +212,8 @@ func writeParams(p provider.Params, limit string, choose func(name string) json.
 	if p.TopP != nil {
 		add("top_p", *p.TopP)
 	}
-	out = addChoice(out, p.Choice, choose)
+	p.Allowed = nil // few servers of a format know it; a client that says it in that format knows its own
+	out = addChoice(out, p, c)
 	if p.Parallel != nil {
 		add("parallel_tool_calls", *p.Parallel)
 	}
@@ -188,17 +222,25 @@ func writeParams(p provider.Params, limit string, choose func(name string) json.
 
 // addChoice adds tool_choice where there is something to say, and nothing says
 // it yet.
-func addChoice(o tool.Object, choice provider.ToolChoice, choose func(name string) json.RawMessage) tool.Object {
+func addChoice(o tool.Object, p provider.Params, c chooser) tool.Object {
+	word := map[provider.ToolChoice]string{provider.ChooseAuto: "auto", provider.ChooseNone: "none", provider.ChooseAny: "required"}[p.Choice]
 	var said json.RawMessage
 	switch {
-	case choice == provider.ChooseAuto || o.Index("tool_choice") >= 0:
+	case o.Index("tool_choice") >= 0:
 		return o
-	case choice == provider.ChooseNone:
-		said = quote("none")
-	case choice == provider.ChooseAny:
-		said = quote("required")
+	case word == "":
+		said = c.one(string(p.Choice[1:]))
+	case len(p.Allowed) > 0 && p.Choice != provider.ChooseNone:
+		tools := make([]json.RawMessage, len(p.Allowed))
+		for i, name := range p.Allowed {
+			tools[i] = c.one(name)
+		}
+		kind := tool.Member{Name: "type", Value: quote("allowed_tools")}
+		said = marshal(append(tool.Object{kind}, c.some(word, tool.JoinArray(tools))...))
+	case p.Choice == provider.ChooseAuto:
+		return o
 	default:
-		said = choose(string(choice[1:]))
+		said = quote(word)
 	}
 	return append(slices.Clip(o), tool.Member{Name: "tool_choice", Value: said})
 }

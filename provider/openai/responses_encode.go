@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/tool"
@@ -30,23 +31,39 @@ func (responses) EncodeRequest(r *provider.Request) ([]byte, error) {
 	if r.Stream {
 		o = append(o, tool.Member{Name: "stream", Value: json.RawMessage("true")})
 	}
-	choose := func(name string) json.RawMessage {
-		for _, t := range r.Tools { // a choice has no word for a namespace
-			if t.FullName() == name {
-				name = t.Name
-				break
-			}
-		}
-		return object(tool.Member{Name: "type", Value: quote("function")}, tool.Member{Name: "name", Value: quote(name)})
-	}
 	if r.API == provider.Responses {
-		more := addChoice(r.Fields, r.Params.Choice, choose)
+		more := addChoice(r.Fields, r.Params, responsesChooser(r.Tools))
 		if !r.Stream {
 			more = without(more, "stream_options")
 		}
 		return marshal(append(o, more...)), nil
 	}
-	return marshal(append(o, writeParams(r.Params, "max_output_tokens", choose)...)), nil
+	return marshal(append(o, writeParams(r.Params, "max_output_tokens", responsesChooser(r.Tools))...)), nil
+}
+
+// responsesChooser names tools without their namespace, which a choice has no word
+// for.
+func responsesChooser(tools []provider.Tool) chooser {
+	bare := sync.OnceValue(func() map[string]string {
+		out := map[string]string{}
+		for _, t := range tools {
+			if t.Namespace != "" {
+				out[t.FullName()] = t.Name
+			}
+		}
+		return out
+	})
+	return chooser{
+		one: func(name string) json.RawMessage {
+			if b, ok := bare()[name]; ok {
+				name = b
+			}
+			return object(tool.Member{Name: "type", Value: quote("function")}, tool.Member{Name: "name", Value: quote(name)})
+		},
+		some: func(mode string, tools json.RawMessage) tool.Object {
+			return tool.Object{{Name: "mode", Value: quote(mode)}, {Name: "tools", Value: tools}}
+		},
+	}
 }
 
 // continues says whether a request needs no input, since the API has one.

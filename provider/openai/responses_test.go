@@ -94,7 +94,7 @@ func TestResponsesRequestInNeutralWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	temperature, topP, parallel := 1.0, 0.9, true
-	if d := cmp.Diff(provider.Params{MaxTokens: 100, Temperature: &temperature, TopP: &topP, Choice: provider.ChooseAny, Parallel: &parallel}, r.Params); d != "" {
+	if d := cmp.Diff(provider.Params{MaxTokens: 100, Temperature: &temperature, TopP: &topP, Choice: provider.ChooseAny, Allowed: []string{"get_weather"}, Parallel: &parallel}, r.Params); d != "" {
 		t.Error(d)
 	}
 	if r.Previous != "resp_1" || r.Fields.Get("previous_response_id") != nil {
