@@ -7,8 +7,9 @@ import "math"
 const unit = 256
 
 // maxWeight bounds the sum of a plan's weights, so that no score overflows 32
-// bits: maxWeight × 65535 < 2³².
-const maxWeight = math.MaxUint16
+// bits, the owner's bonus of at most a quarter included: 1.25 × maxWeight × 65535
+// < 2³².
+const maxWeight = math.MaxUint16 / 5 * 4
 
 // maxExpansion bounds the terms that one typed word brings with it.
 const maxExpansion = 16
@@ -59,7 +60,7 @@ func (p *plan) reset() {
 	p.stems, p.stemAt, p.typed = p.stems[:0], p.stemAt[:0], p.typed[:0]
 	p.terms, p.repairs, p.key = p.terms[:0], p.repairs[:0], p.key[:0]
 	p.shapes = p.shapes[:0]
-	p.clauses, p.weight = 0, 0
+	p.clauses, p.weight, p.cover = 0, 0, 0
 }
 
 func (p *plan) stem(i int) []byte { s := p.stemAt[i]; return p.stems[s.start:s.end] }
@@ -149,7 +150,7 @@ func (x *Index) readWords(p *plan, lex *lexicon) {
 		case p.toks.list[w.tok].kind == joined:
 			w.weight = scaled(x.tune.whole)
 			for j := max(0, i-2); j < i; j++ {
-				if k := p.toks.list[p.typed[j].tok]; k.kind == word && k.end > 0 && p.parts(w.tok, p.typed[j].tok) {
+				if p.parts(w.tok, p.typed[j].tok) {
 					p.typed[j].weight = scaled(x.tune.part)
 				}
 			}
@@ -157,14 +158,11 @@ func (x *Index) readWords(p *plan, lex *lexicon) {
 	}
 }
 
-// parts reports whether token part is one of the two parts of the joined token.
+// parts reports whether token part is one of the two parts of the joined token,
+// which stand before it, each perhaps with the letters of a part that ends in
+// digits.
 func (p *plan) parts(joined, part uint32) bool {
-	for at := joined; at > 0 && at+4 > joined; at-- {
-		if at-1 == part {
-			return p.toks.list[part].kind == word
-		}
-	}
-	return false
+	return part < joined && joined-part <= 4 && p.toks.list[part].kind == word
 }
 
 // named reports a word that looks like a name: a value of the request, which

@@ -87,8 +87,8 @@ func newSuggestName(x *Index, name string) suggestName {
 	return s
 }
 
-// likeness is 1 for equal names, and falls with the edits between them to 0
-// at a third of their length.
+// likeness is 2 for equal names. For others it falls from 1 with the edits between
+// them, and is 0 above a third of their length.
 func likeness(a, b []byte) float64 {
 	if bytes.Equal(a, b) {
 		return 2

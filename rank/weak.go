@@ -39,7 +39,6 @@ func (x *Index) cover(p *plan) {
 		heaviest[weakWords] = w.cover
 		slices.SortFunc(heaviest[:], func(a, b uint32) int { return int(b) - int(a) })
 	}
-	p.cover = 0
 	for _, c := range heaviest[:weakWords] {
 		p.cover += c
 	}
