@@ -34,7 +34,8 @@ func (r *reporter) walk(e *jsonschema.ValidationError) {
 	case *kind.AdditionalProperties:
 		r.additional(e, k.Properties)
 	case *kind.PropertyNames:
-		r.add(e, "propertyNames", "the property name "+show(k.Property)+" is not allowed: "+r.inner(e), "")
+		why := r.ofName(e, k.Property)
+		r.add(e, "propertyNames", "the property name "+show(k.Property)+" is not allowed: "+why.Message, why.Nearest)
 	case nil: // the validator was asked only whether, not why
 		r.add(e, "schema", "the value does not match the schema", "")
 	default:
@@ -55,13 +56,13 @@ func (r *reporter) add(e *jsonschema.ValidationError, constraint, message, neare
 	})
 }
 
-// inner returns the first message of what caused e.
-func (r *reporter) inner(e *jsonschema.ValidationError) string {
-	sub := reporter{doc: e, byPlace: r.byPlace}
+// ofName returns the first problem of a property's name, which is what e is about.
+func (r *reporter) ofName(e *jsonschema.ValidationError, name string) Problem {
+	sub := reporter{doc: name, above: len(e.InstanceLocation) + 1, byPlace: r.byPlace}
 	for _, cause := range e.Causes {
 		sub.walk(cause)
 	}
-	return sub.result().Problems[0].Message
+	return sub.result().Problems[0]
 }
 
 // alternatives reports a union of which nothing matched: what is wrong by the
@@ -70,7 +71,7 @@ func (r *reporter) alternatives(e *jsonschema.ValidationError, constraint string
 	best, bestRank := reporter{}, -1
 	var types []string
 	for _, cause := range e.Causes {
-		branch := reporter{doc: r.doc, byPlace: r.byPlace}
+		branch := reporter{doc: r.doc, above: r.above, byPlace: r.byPlace}
 		branch.walk(cause)
 		rank := branch.distance(pointer(e.InstanceLocation))
 		if rank >= wrongType {

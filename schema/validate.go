@@ -145,6 +145,7 @@ func (c *Compiled) run(pass func() error, steps int) (answer error, stop *Valida
 // reporter turns the validator's tree of errors into problems.
 type reporter struct {
 	doc      any
+	above    int // steps of a location that lead to doc
 	byPlace  map[string]*jsonschema.Schema
 	problems []Problem
 }
@@ -182,7 +183,7 @@ func pointer(tokens []string) string {
 // at returns the value at a location of the document.
 func (r *reporter) at(tokens []string) (any, bool) {
 	v := r.doc
-	for _, t := range tokens {
+	for _, t := range tokens[min(r.above, len(tokens)):] {
 		switch parent := v.(type) {
 		case map[string]any:
 			part, ok := parent[t]

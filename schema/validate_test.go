@@ -259,6 +259,20 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// A name that is not allowed is shown as what was found, and is told the nearest
+// one that is.
+func TestNamesThatAreNotAllowed(t *testing.T) {
+	s := compile(t, `{"properties":{"o":{"propertyNames":{"anyOf":[{"enum":["alpha","beta"]}]}}},"propertyNames":{"pattern":"^[a-z]+$"}}`)
+	for doc, want := range map[string]schema.Problem{
+		`{"b1":1}`:         {Constraint: "propertyNames", Message: `the property name "b1" is not allowed: must match the pattern ^[a-z]+$, found string "b1"`},
+		`{"o":{"alpa":1}}`: {Pointer: "/o", Constraint: "propertyNames", Message: `the property name "alpa" is not allowed: must be one of "alpha", "beta", found string "alpa" (by the closest of 1 alternatives)`, Nearest: "alpha"},
+	} {
+		if got := problems(t, s, doc); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: got %+v, want %+v", doc, got, want)
+		}
+	}
+}
+
 func TestProblemsAreBounded(t *testing.T) {
 	s := compile(t, `{"additionalProperties":false,"properties":{"a":{"type":"string"}}}`)
 	var doc strings.Builder
