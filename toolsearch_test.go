@@ -176,6 +176,49 @@ func TestModeOff(t *testing.T) {
 	}
 }
 
+// A tool that declares its output is held to it, whichever way it is called; one
+// whose declaration makes no sense never runs.
+func TestDeclaredOutputIsHeld(t *testing.T) {
+	runs := map[string]int{}
+	declare := func(name, output string) *tool.Tool {
+		d := failing(t, name, nil)
+		d.Output = tool.RawSchema(output)
+		d.Invoker = tool.InvokerFunc(func(context.Context, tool.Call) (*tool.Result, error) {
+			runs[name]++
+			return tool.JSONResult(map[string]string{"total": "a lot"})
+		})
+		return d
+	}
+	tools := []*tool.Tool{
+		declare("honest", `{"type":"object","properties":{"total":{"type":"string"}}}`),
+		declare("liar", `{"type":"object","properties":{"total":{"type":"number"}}}`),
+		declare("nonsense", `{"type":"nonsense"}`),
+	}
+	for _, mode := range []surface.Mode{surface.Tools, surface.Off} {
+		set := newSet(t, toolsearch.Options{Mode: mode, Tools: tools})
+		clear(runs)
+		for name, want := range map[string]struct {
+			code string
+			runs int
+		}{"honest": {"", 1}, "liar": {"invalid_output", 1}, "nonsense": {"bad_schema", 0}} {
+			ask, args := name, `{}`
+			if mode == surface.Tools {
+				ask, args = surface.ToolCall, fmt.Sprintf(`{"id":%q,"args":{}}`, name)
+			}
+			res, err := set.Handle(t.Context(), ask, json.RawMessage(args))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.IsError != (want.code != "") || !strings.Contains(res.Text(), want.code) || runs[name] != want.runs {
+				t.Errorf("mode %s, %s: %d runs, %s", mode, name, runs[name], res.Text())
+			}
+			if name == "liar" && !strings.Contains(res.Text(), "Side effects may have happened") {
+				t.Errorf("mode %s: the answer does not tell of side effects: %s", mode, res.Text())
+			}
+		}
+	}
+}
+
 // A long result is cut to the budget, says so, and can be read to its end: what is
 // shown and the pages are the tool's own text.
 func TestLongResultsArePaged(t *testing.T) {
