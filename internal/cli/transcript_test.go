@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,6 +67,28 @@ func TestTranscriptMaxAge(t *testing.T) {
 	g.stop()
 	if out, code := g.program("sessions", "list"); code != 0 || strings.Contains(out, "old") || !strings.Contains(out, "recent") {
 		t.Errorf("after it: exit %d, %s", code, out)
+	}
+}
+
+// Beyond the configured size the oldest calls go while new ones are recorded.
+func TestTranscriptMaxBytes(t *testing.T) {
+	home := t.TempDir()
+	g := startGateway(t, home, with(oneCommand(t, home, mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Weather forecast")}}), `transcript:{maxBytes:4194304,maxBodyBytes:1048576}`))
+	g.connect(false)
+	const calls = 16 // of a megabyte each
+	long := strings.Repeat("y", 500_000)
+	for i := range calls {
+		g.result("tools/call", toolCall("mcp:weather:echo", fmt.Sprintf(`{"n":%d,"text":%q}`, i, long)))
+	}
+	g.stop()
+	kept := g.exported()
+	if len(kept) == 0 || len(kept) > calls/2 {
+		t.Fatalf("%d of %d calls are left", len(kept), calls)
+	}
+	for i, c := range kept {
+		if want := fmt.Sprintf(`{"n":%d,`, calls-len(kept)+i); !strings.HasPrefix(string(c.Arguments.Value), want) {
+			t.Errorf("call %d of those that are left is %.20s, want %s: the oldest go first", i, c.Arguments.Value, want)
+		}
 	}
 }
 
