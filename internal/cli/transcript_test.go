@@ -75,7 +75,7 @@ func TestTranscriptMaxBytes(t *testing.T) {
 	home := t.TempDir()
 	g := startGateway(t, home, with(oneCommand(t, home, mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Weather forecast")}}), `transcript:{maxBytes:4194304,maxBodyBytes:1048576}`))
 	g.connect(false)
-	const calls = 16 // of a megabyte each
+	const calls = 10 // of a megabyte each
 	long := strings.Repeat("y", 500_000)
 	for i := range calls {
 		g.result("tools/call", toolCall("mcp:weather:echo", fmt.Sprintf(`{"n":%d,"text":%q}`, i, long)))
