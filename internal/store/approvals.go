@@ -110,9 +110,27 @@ type ApprovalFilter struct {
 // Approvals lists requests, the newest first.
 func (s *Store) Approvals(ctx context.Context, f ApprovalFilter) ([]Approval, error) {
 	_, limit := Page{Limit: f.Limit}.args()
-	out, err := s.approvals(ctx, `WHERE ?1 IN ('', state) AND ?2 IN ('', scope) AND ?3 IN ('', caller) AND ?4 IN ('', session) AND ?5 IN ('', tool)
-		ORDER BY created DESC, id LIMIT ?6`, string(f.State), string(f.Scope), f.Caller, f.Session, string(f.Tool), limit)
+	where, args := f.where()
+	out, err := s.approvals(ctx, where+` ORDER BY created DESC, id LIMIT ?`, append(args, limit)...)
 	return out, failure("list the approvals of", s.path, err)
+}
+
+// where names only what is asked for, so that SQLite finds an index for it: the
+// gate asks before a call.
+func (f ApprovalFilter) where() (text string, args []any) {
+	text = `WHERE TRUE`
+	for _, c := range []struct{ is, value string }{
+		{` AND state = ?`, string(f.State)},
+		{` AND scope = ?`, string(f.Scope)},
+		{` AND caller = ?`, f.Caller},
+		{` AND session = ?`, f.Session},
+		{` AND tool = ?`, string(f.Tool)},
+	} {
+		if c.value != "" {
+			text, args = text+c.is, append(args, c.value)
+		}
+	}
+	return text, args
 }
 
 func (s *Store) approvals(ctx context.Context, where string, args ...any) ([]Approval, error) {

@@ -210,8 +210,11 @@ func TestPins(t *testing.T) {
 		t.Errorf("after accept: %v, %s", err, diff)
 	}
 	list, err := s.Pins(ctx, "")
-	if err != nil || len(list) != 2 || list[0].Tool != "a" {
-		t.Errorf("the pins are %+v, %v", list, err)
+	if err != nil || len(list) != 2 || list[0].Tool != "a" || list[0].Definition != nil || list[1].Definition != nil {
+		t.Errorf("the pins are %+v, %v; want two without definitions", list, err)
+	}
+	if list, err := s.Pins(ctx, "other"); err != nil || len(list) != 0 {
+		t.Errorf("the pins of another server are %+v, %v", list, err)
 	}
 	if err := s.RemovePin(ctx, "srv", "t"); err != nil {
 		t.Fatal(err)

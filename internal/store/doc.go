@@ -8,8 +8,8 @@
 //
 //   - Transcript records come by the thousand. Each is appended by one write(2)
 //     to a journal file of this process and acknowledged; a writer goroutine
-//     carries them into SQLite in batches (5 ms or 100 records, whatever comes
-//     first). An acknowledged record survives the end of the process, however it
+//     carries them into SQLite in batches (after 50 ms or 1,000 records, whatever
+//     comes first). An acknowledged record survives the end of the process, however it
 //     comes: whoever opens the folder next applies the journals that nobody
 //     holds, each record exactly once. A loss of power may lose the records of
 //     the last seconds: there is no fsync per record, which would cost

@@ -9,15 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes the exclusive lock of an open file. The lock ends with the
-// file or the process. With wait false, held is false when another holds it.
-func lockFile(f *os.File, wait bool) (held bool, err error) {
-	how := unix.LOCK_EX
-	if !wait {
-		how |= unix.LOCK_NB
-	}
+// lockFile takes the exclusive lock of an open file, unless another holds it. The
+// lock ends with the file or the process.
+func lockFile(f *os.File) (held bool, err error) {
 	for {
-		err = unix.Flock(int(f.Fd()), how)
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil

@@ -11,13 +11,10 @@ import (
 // the bytes of the file must stay readable.
 const lockOffset = 1 << 30
 
-// lockFile takes the exclusive lock of an open file. The lock ends with the
-// file or the process. With wait false, held is false when another holds it.
-func lockFile(f *os.File, wait bool) (held bool, err error) {
-	flags := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
-	if !wait {
-		flags |= windows.LOCKFILE_FAIL_IMMEDIATELY
-	}
+// lockFile takes the exclusive lock of an open file, unless another holds it. The
+// lock ends with the file or the process.
+func lockFile(f *os.File) (held bool, err error) {
+	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err = windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{OffsetHigh: lockOffset})
 	switch {
 	case err == nil:

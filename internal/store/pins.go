@@ -40,7 +40,7 @@ type Pin struct {
 
 // Pin returns one pin; ErrNotFound when the tool was never seen.
 func (s *Store) Pin(ctx context.Context, server, tool string) (Pin, error) {
-	found, err := s.pins(ctx, `WHERE server = ? AND tool = ?`, server, tool)
+	found, err := s.pins(ctx, `definition, offered_definition FROM pins WHERE server = ? AND tool = ?`, server, tool)
 	if err == nil && len(found) == 0 {
 		err = &Error{Op: fmt.Sprintf("read the pin of tool %q of server %q", tool, server), Err: ErrNotFound}
 	}
@@ -50,23 +50,29 @@ func (s *Store) Pin(ctx context.Context, server, tool string) (Pin, error) {
 	return found[0], nil
 }
 
-// Pins lists the pins of a server, or of all with "", by server and tool.
+// Pins lists the pins of a server, or of all with "", by server and tool. It
+// leaves out the definitions, which may have gigabytes together.
 func (s *Store) Pins(ctx context.Context, server string) ([]Pin, error) {
-	out, err := s.pins(ctx, `WHERE ?1 IN ('', server) ORDER BY server, tool`, server)
+	rest, args := `NULL, NULL FROM pins`, []any(nil)
+	if server != "" {
+		rest, args = rest+` WHERE server = ?`, []any{server}
+	}
+	out, err := s.pins(ctx, rest+` ORDER BY server, tool`, args...)
 	return out, failure("list the pins of", s.path, err)
 }
 
-func (s *Store) pins(ctx context.Context, where string, args ...any) ([]Pin, error) {
+// pins reads pins. rest completes the query from the definitions on.
+func (s *Store) pins(ctx context.Context, rest string, args ...any) ([]Pin, error) {
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
 	return collect(ctx, s.reader, func(rows *sql.Rows) (Pin, error) {
 		var p Pin
 		var first, accepted, offered int64
-		err := rows.Scan(&p.Server, &p.Tool, &p.Digest, &p.Definition, &p.Status, &first, &accepted, &p.OfferedDigest, &p.OfferedDefinition, &offered)
+		err := rows.Scan(&p.Server, &p.Tool, &p.Digest, &p.Status, &first, &accepted, &p.OfferedDigest, &offered, &p.Definition, &p.OfferedDefinition)
 		p.FirstSeen, p.Accepted, p.Offered = fromNanos(first), fromNanos(accepted), fromNanos(offered)
 		return p, err
-	}, `SELECT server, tool, digest, definition, status, first_seen, accepted, offered_digest, offered_definition, offered FROM pins `+where, args...)
+	}, `SELECT server, tool, digest, status, first_seen, accepted, offered_digest, offered, `+rest, args...)
 }
 
 // AddPins pins tools at first sight, all or none. A pin that is there already

@@ -34,7 +34,7 @@ func (s *Store) lockFolder(ctx context.Context) (release func(), err error) {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
-		held, err := lockFile(f, false)
+		held, err := lockFile(f)
 		if held {
 			return func() { _ = f.Close() }, nil // closing releases
 		}
@@ -63,7 +63,7 @@ func (s *Store) createJournal(ctx context.Context) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := lockFile(j.file, false)
+	held, err := lockFile(j.file)
 	if err == nil && !held {
 		err = errors.New("a new journal is locked already")
 	}
@@ -150,7 +150,7 @@ func (s *Store) recoverJournal(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	held, err := lockFile(f, false)
+	held, err := lockFile(f)
 	if err != nil || !held { // not held: its process lives
 		return errors.Join(err, f.Close())
 	}
