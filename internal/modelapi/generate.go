@@ -297,9 +297,7 @@ func (x *exchange) errorOf(err error) *provider.Error {
 	switch {
 	case errors.As(err, &broken) && x.r.Context().Err() == nil:
 		x.server.logger.Error("a model's answer broke off", "path", x.r.URL.Path, "caller", x.caller.Name, "error", err)
-		e = refusal(http.StatusBadGateway, "the model's answer broke off after it had begun: what you received is only a part of it; leave it aside and send the request again")
-		e.Code = "stream_cut"
-		return e
+		return x.brokeOff()
 	case errors.As(err, &e) && (e.Status != http.StatusUnauthorized || e.API == ""):
 		return e
 	case e != nil:
@@ -311,7 +309,21 @@ func (x *exchange) errorOf(err error) *provider.Error {
 		return refusal(http.StatusGatewayTimeout, "the model did not answer in time")
 	}
 	x.server.logger.Error("a request to a model failed", "path", x.r.URL.Path, "caller", x.caller.Name, "error", err)
+	if x.stream != nil && x.stream.partial() { // in a later round: the client knows of one answer
+		return x.brokeOff()
+	}
 	return refusal(http.StatusBadGateway, "the model could not be asked; the server's log says more")
+}
+
+// brokeOff is the refusal of an answer that had begun.
+func (x *exchange) brokeOff() *provider.Error {
+	message := "the model's answer broke off after it had begun; send the request again"
+	if x.stream != nil && x.stream.partial() {
+		message = "the model's answer broke off after it had begun: what you received is only a part of it; leave it aside and send the request again"
+	}
+	e := refusal(http.StatusBadGateway, message)
+	e.Code = "stream_cut"
+	return e
 }
 
 // newID makes an id in the manner of an API.

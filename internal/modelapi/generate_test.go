@@ -374,6 +374,19 @@ func TestRefusalsOfTheModel(t *testing.T) {
 	}
 }
 
+// A model that cannot be asked again once the client has read what it said first is
+// no answer that never began.
+func TestRefusalInALaterRound(t *testing.T) {
+	search := provider.Call{Name: "tool_search", Args: []byte(`{"query":"weather"}`)}
+	for stream, want := range map[string]string{`,"stream":true`: "only a part of it", "": "the model could not be asked"} {
+		w := start(t, mock.Script{Steps: []mock.Step{{Text: "Let me look.", Calls: []provider.Call{search}}, {Fault: mock.Fault{Cut: -1}}}}, nil)
+		_, got := w.do(t, "POST", "/v1/chat/completions", chat(stream, hi))
+		if !strings.Contains(got, want) || strings.Contains(got, "look.") != (stream != "") {
+			t.Errorf("%q: %s", stream, got)
+		}
+	}
+}
+
 // That a model API does not take our key is no word about the caller's.
 func TestModelTakesNoKey(t *testing.T) {
 	w := start(t, mock.Script{Choose: func(*mock.Exchange) mock.Step { return mock.Status(401, "") }}, nil)

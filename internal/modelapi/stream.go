@@ -21,6 +21,7 @@ type stream struct {
 
 	mu    sync.Mutex
 	began bool
+	told  bool // something of the answer
 	ended bool
 	err   error // of the first write that failed
 	timer *time.Timer
@@ -51,7 +52,15 @@ func (t *stream) event(e provider.Event) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer.Reset(t.every)
+	t.told = true
 	return t.write(func() error { return t.enc.Event(e) })
+}
+
+// partial reports whether the client has a part of the answer.
+func (t *stream) partial() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.told
 }
 
 func (t *stream) beat() {
