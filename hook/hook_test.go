@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -441,6 +443,23 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// A hook of several patterns is asked where one of them matches.
+func TestSeveralPatterns(t *testing.T) {
+	var asked []string
+	h := hook.Hook{Name: "h", Event: hook.Before, Tools: []policy.Entry{{Pattern: "read"}, {Pattern: "mcp:mail:*"}}, Runner: hook.Func(func(_ context.Context, in *hook.Input) (hook.Decision, error) {
+		asked = append(asked, in.Tool.Name)
+		return hook.Decision{Verdict: hook.Continue}, nil
+	})}
+	for _, id := range [][3]string{{"openclaw", "core", "read"}, {"openclaw", "core", "exec"}, {"mcp", "mail", "send"}} {
+		if _, err := pipeline(t, nil, h).Call(t.Context(), request((&spy{}).target(tool.Source(id[0]), id[1], id[2]))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"read", "send"}; !slices.Equal(asked, want) {
+		t.Errorf("asked about %q, want %q", asked, want)
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	ok := hook.Func(func(context.Context, *hook.Input) (hook.Decision, error) {
 		return hook.Decision{Verdict: hook.Continue}, nil
@@ -461,6 +480,13 @@ func TestNewRefuses(t *testing.T) {
 	twice := hook.Hook{Name: "a", Event: hook.Before, Runner: ok}
 	if _, _, err := hook.New([]hook.Hook{twice, twice}, nil); err == nil {
 		t.Error("two hooks of one name are accepted")
+	}
+	many := make([]hook.Hook, hook.MaxHooks+1)
+	for i := range many {
+		many[i] = hook.Hook{Name: fmt.Sprint("h", i), Event: hook.Before, Runner: ok}
+	}
+	if _, _, err := hook.New(many, nil); err == nil {
+		t.Errorf("%d hooks are accepted", len(many))
 	}
 	for _, url := range []string{"", "ftp://x/", "http://", "://"} {
 		if _, err := hook.HTTP(hook.HTTPConfig{URL: url}); err == nil {
