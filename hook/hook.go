@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -123,6 +124,7 @@ func compile(h Hook) (*hook, []policy.Warning, error) {
 	if h.Timeout < MinTimeout || h.Timeout > MaxTimeout {
 		return nil, nil, fmt.Errorf("the timeout %v is not between %v and %v", h.Timeout, MinTimeout, MaxTimeout)
 	}
+	h.Runner = guarded{h.Runner}
 	if len(h.Tools) == 0 {
 		return &hook{Hook: h}, nil, nil
 	}
@@ -137,6 +139,28 @@ func compile(h Hook) (*hook, []policy.Warning, error) {
 }
 
 func (h *hook) matches(t *tool.Tool) bool { return h.spares == nil || !h.spares.Allows(t) }
+
+// guarded is a Runner whose panic is an error, which blocks, and does not end the
+// program.
+type guarded struct{ Runner }
+
+// Run implements Runner.
+func (g guarded) Run(ctx context.Context, in *Input) (d Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d, err = Decision{}, &failure{what: "it panicked", err: fmt.Errorf("panic in a hook: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	return g.Runner.Run(ctx, in)
+}
+
+// Close closes the Runner, if it can be.
+func (g guarded) Close() error {
+	if c, ok := g.Runner.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
 
 // Close releases what the hooks hold. Calls that run fail.
 func (s *Set) Close() error {
