@@ -230,6 +230,10 @@ func (m *MCP) originOf(s *mcp.ServerSession, extra *mcp.RequestExtra) call.Origi
 	}
 	if extra != nil && extra.TokenInfo != nil {
 		o.Caller = extra.TokenInfo.UserID
+		if o.Session == m.origin.Session { // users without sessions do not share one
+			o.Session += ":" + o.Caller
+			o.Run = o.Session
+		}
 	}
 	return o
 }
