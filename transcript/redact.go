@@ -2,9 +2,7 @@ package transcript
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -29,7 +27,7 @@ type RedactorConfig struct {
 	// depth. Case and the separators _ - . and space do not matter.
 	Fields []string
 	// Secrets are values, such as resolved environment variables, that are
-	// taken out wherever they stand, also in base64 and URL encoding. Those
+	// taken out wherever they stand, in the forms of tool.SecretForms. Those
 	// shorter than MinSecret are not looked for.
 	Secrets []string
 }
@@ -56,23 +54,11 @@ func NewRedactor(c RedactorConfig) *Redactor {
 			r.fields[folded] = struct{}{}
 		}
 	}
-	var forms []string
-	for _, s := range c.Secrets {
-		if len(s) < MinSecret {
-			continue
-		}
-		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s),
-			base64.StdEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)),
-			base64.URLEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)))
-	}
+	secrets := slices.DeleteFunc(slices.Clone(c.Secrets), func(s string) bool { return len(s) < MinSecret })
+	forms := tool.SecretForms(secrets...)
 	if len(forms) == 0 {
 		return r
 	}
-	// Longest first, so that a secret inside another does not leave the rest.
-	slices.SortFunc(forms, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
-	})
-	forms = slices.Compact(forms)
 	r.shortest = len(forms[len(forms)-1])
 	pairs := make([]string, 0, 2*len(forms))
 	for _, f := range forms {

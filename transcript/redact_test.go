@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -88,6 +89,17 @@ func TestRedactText(t *testing.T) {
 	} {
 		if got := redactor().Text(c.in); got != c.want {
 			t.Errorf("\n   of %s\n  got %s\n want %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestRedactSecretInsideAnEncoding(t *testing.T) {
+	const secret = "a-secret-of-the-house"
+	r := transcript.NewRedactor(transcript.RedactorConfig{Secrets: []string{secret}})
+	for before := range 3 {
+		enc := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("u", before) + secret + " and more"))
+		if got := r.Text(enc); len(got) > len(hidden)+20 || !strings.Contains(got, hidden) {
+			t.Errorf("%d bytes before it: %s became %s", before, enc, got)
 		}
 	}
 }

@@ -185,7 +185,7 @@ func (t *Transcript) outcome(ctx context.Context, res *tool.Result, err error) O
 	if errors.As(err, &te) {
 		reason, out.By = te.Reason, bound(te.By)
 	}
-	out.Reason = t.redact.Text(tool.Clean(reason, tool.MaxErrorText))
+	out.Reason = tool.Clean(t.redact.Text(reason), tool.MaxErrorText) // a cut could hide a secret from the search
 	switch out.Code {
 	case tool.CodeBlocked:
 		out.Status = StatusBlocked

@@ -215,3 +215,27 @@ func TestCallsWithoutARunShareOne(t *testing.T) {
 		t.Errorf("a hostile session id is kept: %q", k.Session)
 	}
 }
+
+func TestReasonIsCutBehindTheSecretsInIt(t *testing.T) {
+	const secret = "a-secret-of-the-house-0123456789"
+	rec := &tape{}
+	tr, err := transcript.New(transcript.Config{
+		Recorder: rec, Redactor: transcript.NewRedactor(transcript.RedactorConfig{Secrets: []string{secret}}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range []int{1, 8, 23, len(secret), 100} { // bytes of the secret before the bound
+		fails := tool.InvokerFunc(func(context.Context, tool.Call) (*tool.Result, error) {
+			return nil, errors.New(strings.Repeat("x", tool.MaxErrorText-room) + secret)
+		})
+		target := &tool.Tool{ID: "mcp:a:b", Source: tool.MCP, Owner: "a", Name: "b", Invoker: fails}
+		if _, err := call.New(tr.Stage()).Call(t.Context(), call.Request{Target: target}); err == nil {
+			t.Fatal("the call did not fail")
+		}
+		reason := rec.outcomes[len(rec.outcomes)-1].Reason
+		if strings.Contains(reason, secret[:4]) || len(reason) > tool.MaxErrorText+len("…") {
+			t.Errorf("with %d bytes left the reason ends with %q", room, reason[tool.MaxErrorText-60:])
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package mcp
 
 import (
-	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,35 +59,14 @@ func (s *Server) Secrets() []string {
 }
 
 func newRedactor(cfg *Server) redactor {
-	var r redactor
-	for _, v := range cfg.Secrets() {
-		if len(v) < minSecret {
-			continue
-		}
-		raw := []byte(v)
-		r.forms = append(r.forms, v, quotedForm(tool.Encode(v)), quotedForm(json.Marshal(v)), url.QueryEscape(v), url.PathEscape(v),
-			base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
-			base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw))
-	}
-	// The longest first, so that no part of a secret survives.
-	slices.SortFunc(r.forms, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
-	})
-	r.forms = slices.DeleteFunc(slices.Compact(r.forms), func(s string) bool { return s == "" })
+	secrets := slices.DeleteFunc(cfg.Secrets(), func(s string) bool { return len(s) < minSecret })
+	r := redactor{forms: tool.SecretForms(secrets...)}
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, s := range r.forms {
 		pairs = append(pairs, s, hiddenSecret)
 	}
 	r.replace = strings.NewReplacer(pairs...)
 	return r
-}
-
-// quotedForm is what stands between the quotes of a JSON string.
-func quotedForm[T ~[]byte](quoted T, err error) string {
-	if err != nil || len(quoted) < 2 { // a string always marshals
-		return ""
-	}
-	return string(quoted[1 : len(quoted)-1])
 }
 
 // hiddenSecret stands where a secret stood.
