@@ -23,19 +23,24 @@ func (s *Store) prune(ctx context.Context) error {
 	return failure("prune the store", s.path, errors.Join(s.pruneAge(ctx), s.pruneSize(ctx)))
 }
 
-// pruneAge deletes what has not been touched since MaxAge. Pending approvals
-// and pins stay: they decide what may happen.
+// pruneAge deletes what has not been touched since MaxAge, and responses that
+// have expired. Pending approvals and pins stay: they decide what may happen.
 func (s *Store) pruneAge(ctx context.Context) error {
-	before := s.opt.Now().Add(-s.opt.MaxAge).UnixNano()
-	for _, text := range []string{
-		`DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE started < ?1 ORDER BY started LIMIT ?2)`,
-		`DELETE FROM runs WHERE seq IN (SELECT seq FROM runs WHERE updated < ?1 ORDER BY updated LIMIT ?2)`,
-		`DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE updated < ?1 ORDER BY updated LIMIT ?2)`,
-		`DELETE FROM conversations WHERE session IN (SELECT session FROM conversations WHERE updated < ?1 ORDER BY updated LIMIT ?2)`,
-		`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE max(created, decided, expires) < ?1 AND state <> 'pending' LIMIT ?2)`,
+	now := s.opt.Now()
+	old := now.Add(-s.opt.MaxAge).UnixNano()
+	for _, do := range []struct {
+		text   string
+		before int64
+	}{
+		{`DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE started < ?1 ORDER BY started LIMIT ?2)`, old},
+		{`DELETE FROM runs WHERE seq IN (SELECT seq FROM runs WHERE updated < ?1 ORDER BY updated LIMIT ?2)`, old},
+		{`DELETE FROM sessions WHERE seq IN (SELECT seq FROM sessions WHERE updated < ?1 ORDER BY updated LIMIT ?2)`, old},
+		{`DELETE FROM conversations WHERE session IN (SELECT session FROM conversations WHERE updated < ?1 ORDER BY updated LIMIT ?2)`, old},
+		{`DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE max(created, decided, expires) < ?1 AND state <> 'pending' LIMIT ?2)`, old},
+		{`DELETE FROM responses WHERE (caller, id) IN (SELECT caller, id FROM responses WHERE expires <= ?1 LIMIT ?2)`, nanos(now)},
 	} {
 		for {
-			n, err := s.deleteRows(ctx, text, before, pruneBatch)
+			n, err := s.deleteRows(ctx, do.text, do.before, pruneBatch)
 			if err != nil {
 				return err
 			}

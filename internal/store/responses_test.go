@@ -65,4 +65,13 @@ func TestResponses(t *testing.T) {
 	if kept("alice", "a5") || kept("bob", "r2") || !kept("alice", "last") {
 		t.Error("what has expired is still there")
 	}
+	// And where nothing more is put, with what else is old.
+	now = now.Add(24*time.Hour + time.Hour)
+	if err := s.Prune(ctx); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(-25 * time.Hour)
+	if kept("alice", "last") {
+		t.Error("a response that has expired outlives a pruning")
+	}
 }
