@@ -61,7 +61,7 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	if e.Code == CodeBlocked {
 		status = "blocked"
 	}
-	return json.Marshal(struct {
+	return Encode(struct {
 		Status  string          `json:"status,omitempty"`
 		Code    Code            `json:"code"`
 		Reason  string          `json:"reason"`

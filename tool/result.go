@@ -109,9 +109,9 @@ func TextResult(s string) *Result { return &Result{Content: []Content{Text(s)}} 
 // JSONResult is a successful result whose details are v and whose text is v
 // as JSON, for clients that read only text.
 func JSONResult(v any) (*Result, error) {
-	raw, err := json.Marshal(v)
+	raw, err := Encode(v)
 	if err != nil {
-		return nil, fmt.Errorf("marshal result details: %w", err)
+		return nil, fmt.Errorf("write result details: %w", err)
 	}
 	return &Result{Content: []Content{Text(string(raw))}, Details: raw}, nil
 }

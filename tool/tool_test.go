@@ -209,6 +209,21 @@ func TestErrorJSON(t *testing.T) {
 	}
 }
 
+// What a model reads of errors and of values has <, > and & as they are: an escape
+// of six characters costs it tokens, and it may copy one into its next call.
+func TestTextsForModelsAreNotEscaped(t *testing.T) {
+	const text = "a <b> & c"
+	value, err := tool.JSONResult(map[string]string{"said": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*tool.Result{value, (&tool.Error{Code: tool.CodeFailed, Reason: text}).Result()} {
+		if !strings.Contains(r.Text(), text) || !strings.Contains(string(r.Details), text) {
+			t.Errorf("the text is %s, and the details %s", r.Text(), r.Details)
+		}
+	}
+}
+
 // A hostile body has as many members as fit: comparing each with each other one
 // would take hours.
 func TestRepeatedAmongMany(t *testing.T) {
