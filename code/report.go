@@ -2,6 +2,7 @@ package code
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/toolsearch/toolsearch/tool"
@@ -104,7 +105,7 @@ type GuestError struct {
 func (e *GuestError) Error() string {
 	text := e.Name + ": " + e.Message
 	if e.Line > 0 {
-		text += " (line " + itoa(e.Line) + ", column " + itoa(e.Column) + ")"
+		text += fmt.Sprintf(" (line %d, column %d)", e.Line, e.Column)
 	}
 	return text
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -184,5 +183,3 @@ func (r *Runner) enter() bool {
 	r.runs.Add(1)
 	return true
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -239,6 +239,21 @@ func (s *Session) View() *surface.View {
 	return view
 }
 
+// hidden are the client tools that the model has to find. Those that it sees stand
+// in the same order.
+func (s *Session) hidden() []*tool.Tool {
+	shown := s.shown
+	var out []*tool.Tool
+	for _, t := range s.client {
+		if len(shown) > 0 && shown[0] == t {
+			shown = shown[1:]
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
 // viewOf puts the client's tools beside those of a plan.
 func (s *Session) viewOf(plan *Plan) (*surface.View, error) {
 	mode := s.front.Mode
@@ -246,7 +261,7 @@ func (s *Session) viewOf(plan *Plan) (*surface.View, error) {
 		return plan.View, nil
 	}
 	view, err := s.planner.sessions.view(plan, string(mode)+"\x00"+s.stamp, func() (*surface.View, error) {
-		hidden := slices.DeleteFunc(slices.Clone(s.client), func(t *tool.Tool) bool { return slices.Contains(s.shown, t) })
+		hidden := s.hidden()
 		switch {
 		case s.searched:
 			return s.planner.view(mode, hidden, slices.Concat(plan.Allowed, s.shown))
