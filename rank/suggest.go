@@ -87,6 +87,23 @@ func newSuggestName(x *Index, name string) suggestName {
 	return s
 }
 
+// unlike counts the letters that one of the names has and the other lacks, which
+// no swap mends: there are at least as many edits between them. It is soon told,
+// and spares most names of a catalog the table of edits.
+func unlike(a, b []byte) int {
+	var left [256]int8 // of b; maxToken bounds the counts
+	for _, c := range b {
+		left[c]++
+	}
+	lacking := 0
+	for _, c := range a {
+		if left[c]--; left[c] < 0 {
+			lacking++
+		}
+	}
+	return max(lacking, lacking+len(b)-len(a))
+}
+
 // likeness is 2 for equal names. For others it falls from 1 with the edits between
 // them, and is 0 above a third of their length.
 func likeness(a, b []byte) float64 {
@@ -95,6 +112,9 @@ func likeness(a, b []byte) float64 {
 	}
 	a, b = a[:min(len(a), maxToken)], b[:min(len(b), maxToken)]
 	limit := max(len(a), len(b)) / 3
+	if unlike(a, b) > limit {
+		return 0
+	}
 	d := distance(a, b, limit)
 	if d > limit {
 		return 0

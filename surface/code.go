@@ -140,11 +140,11 @@ func (h host) Describe(ctx context.Context, id string) (json.RawMessage, error) 
 
 // Call answers openclaw.tools.call.
 func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.CallReply, error) {
+	if h.surface.shaper != nil && call.IsHandle(id) && len(h.catalog.Named(id)) == 0 {
+		return h.page(id, args)
+	}
 	target, err := h.catalog.Resolve(id)
 	if err != nil {
-		if h.surface.shaper != nil && call.IsHandle(id) {
-			return h.page(id, args)
-		}
 		return code.CallReply{}, inCode(err)
 	}
 	object, ok := asObject(args)
