@@ -288,7 +288,7 @@ func (a *app) waitFor(ctx context.Context, set *toolset) error {
 	if err := set.Wait(ctx); err != nil {
 		return err
 	}
-	for _, st := range set.Status() {
+	for _, st := range statusOnce(set) {
 		if st.State == mcp.Failed {
 			fmt.Fprintf(a.std.err, "warning: server %q is not available: %s\n", st.Name, st.LastError)
 		}

@@ -92,7 +92,7 @@ func diagnose(ctx context.Context, app *app) []check {
 	if err != nil {
 		return append(checks, check{Name: "servers", Detail: err.Error()})
 	}
-	for _, st := range set.Status() {
+	for _, st := range statusOnce(set) {
 		server, _ := set.cfg.Server(st.Name) // each comes from there
 		checks = append(checks, checkServer(st, server))
 	}

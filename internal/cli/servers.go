@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ func newServers(app *app) *cobra.Command {
 			if err := set.Wait(cmd.Context()); err != nil {
 				return err
 			}
-			status := set.Status()
+			status := statusOnce(set)
 			if asJSON {
 				if status == nil {
 					status = []mcp.Status{}
@@ -67,4 +68,16 @@ func printServers(s *streams, status []mcp.Status) error {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", oneLine(st.Name, 64), state, st.Tools, oneLine(st.Protocol, 20), oneLine(note, 300))
 	}
 	return w.Flush()
+}
+
+// statusOnce is what a verb that looks once tells of the servers: one that has
+// failed and is being started again has failed.
+func statusOnce(set *toolset) []mcp.Status {
+	status := slices.Clone(set.Status())
+	for i := range status {
+		if st := &status[i]; st.State == mcp.Starting && st.LastError != "" {
+			st.State = mcp.Failed
+		}
+	}
+	return status
 }
