@@ -10,8 +10,8 @@ import (
 )
 
 // stages are the pipeline's, outermost first: transcript, what observes,
-// policy, pin, repeats, validation, approval, hooks, and validation once more
-// right before the target, since a hook may have replaced the arguments.
+// policy, pin, repeats, validation, approval, hooks, and validation and approval
+// once more, since a hook may have replaced the arguments.
 func (o Options) stages(schemas *schema.Cache, repeats *call.Repeats) []call.Stage {
 	var stages []call.Stage
 	if o.Transcript != nil {
@@ -37,10 +37,10 @@ func (o Options) stages(schemas *schema.Cache, repeats *call.Repeats) []call.Sta
 	stages = append(stages, call.ValidateOutput(schemas))
 	if o.Hooks != nil {
 		stages = append(stages, o.Hooks.Stage())
+		stages = append(stages, call.ValidateInput(schemas))
 		if o.Approval != nil {
 			stages = append(stages, o.Approval.Recheck())
 		}
-		stages = append(stages, call.ValidateInput(schemas))
 	}
 	return stages
 }

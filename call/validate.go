@@ -15,7 +15,7 @@ import (
 // arguments carries, so that one retry suffices without flooding the model.
 const maxSchemaInError = 16 << 10
 
-// ValidateInput checks arguments against the target's own schema, right before
+// ValidateInput checks arguments against the target's own schema, before
 // execution. A trusted tool whose schema does not compile never runs; an
 // untrusted one runs unvalidated, since its server checks for itself.
 //
@@ -79,7 +79,7 @@ func invalidArgs(t *tool.Tool, raw json.RawMessage, err error) error {
 	if len(raw) <= maxSchemaInError {
 		details.Parameters = raw
 	} else {
-		e.Next = "Read the parameters with tool_describe, mend them, and call again."
+		e.Next = "Read the tool's parameters, which tool_describe shows where it is offered, mend the arguments, and call again."
 	}
 	if b, err := tool.Encode(details); err == nil {
 		e.Details = b
