@@ -272,6 +272,38 @@ func TestSearchBudget(t *testing.T) {
 	}
 }
 
+// Descriptions are cut to the longest common length that fits, whatever their
+// characters take in JSON.
+func TestSearchBudgetIsUsedUp(t *testing.T) {
+	for _, piece := range []string{"word ", `"`, "\\", "\n", "\x01", "é", "😀", "\xff", "\u2028", "<&>", "漢字 \"😀\x02"} {
+		var tools []*tool.Tool
+		for i := range 20 {
+			tools = append(tools, newTool(tool.MCP, "s", fmt.Sprintf("convert_%d", i), strings.Repeat(piece, 4000/len(piece)*i/10)))
+		}
+		hits := build(t, tools...).Search(rank.Query{Text: "convert", Limit: 20}).Hits
+		longest := 0
+		for _, h := range hits {
+			longest = max(longest, tool.Chars(h.Description))
+		}
+		size := func(length int) int {
+			again := slices.Clone(hits)
+			for i, h := range again {
+				full := tools[slices.IndexFunc(tools, func(t *tool.Tool) bool { return t.ID == h.ID })].Description
+				again[i].Description, _ = tool.CutChars(full, length)
+			}
+			raw, err := catalog.MarshalHits(again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tool.Chars(string(raw))
+		}
+		// A character of two is cut whole, so that one more may bring nothing.
+		if len(hits) != 20 || size(longest) > catalog.MaxSearchChars || size(longest+2) <= catalog.MaxSearchChars {
+			t.Errorf("%q: %d hits, cut to %d: %d characters, and with two more of each %d", piece, len(hits), longest, size(longest), size(longest+2))
+		}
+	}
+}
+
 func TestBatch(t *testing.T) {
 	var tools []*tool.Tool
 	for i := range 60 {

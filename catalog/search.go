@@ -94,14 +94,23 @@ func (c *Catalog) Rank(query string, limit int) []string {
 // fit cuts the longest descriptions to one common length, and then drops hits
 // from the end, until the hits as JSON have at most max characters.
 func (r *Results) fit(max int) {
-	if encodedChars(r.Hits) <= max {
+	total := encodedChars(r.Hits)
+	if total <= max {
 		return
 	}
 	r.Truncated = true
+	descriptions := make([]measured, len(r.Hits))
+	for i, h := range r.Hits {
+		descriptions[i] = measure(h.Description)
+	}
 	low, high := 0, MaxSearchChars // the longest common length that fits
 	for low < high {
 		mid := (low + high + 1) / 2
-		if encodedChars(cutDescriptions(r.Hits, mid)) <= max {
+		size := total
+		for i := range descriptions {
+			size -= descriptions[i].saved(mid)
+		}
+		if size <= max {
 			low = mid
 		} else {
 			high = mid - 1
