@@ -5,7 +5,8 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// maxLikelyHits is how many hits Likely looks through.
+// maxLikelyHits is how many trusted hits Likely looks through for those that are
+// neither weak nor refused.
 const maxLikelyHits = 50
 
 // Likely returns at most max trusted tools that a text is probably about, best
@@ -17,9 +18,11 @@ func (c *Catalog) Likely(text string, max int, keep func(*tool.Tool) bool) []*to
 	}
 	var out []*tool.Tool
 	x := c.index()
-	for _, h := range x.Search(rank.Query{Text: text, Limit: maxLikelyHits}).Hits {
+	// A server's tools, however many match, must not push the trusted ones out.
+	trusted := func(doc int) bool { return x.tool(doc).Source.Trusted() }
+	for _, h := range x.Search(rank.Query{Text: text, Limit: maxLikelyHits, Keep: trusted}).Hits {
 		t := x.tool(h.Doc)
-		if h.Weak || !t.Source.Trusted() || !keep(t) {
+		if h.Weak || !keep(t) {
 			continue
 		}
 		if out = append(out, t); len(out) == max {

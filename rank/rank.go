@@ -48,6 +48,9 @@ type Query struct {
 	Text    string
 	Limit   int  // most hits to return, 1 to MaxLimit; below 1 none
 	Explain bool // fill Hit.Reasons
+	// Keep, when not nil, says which documents are looked at; others are as if they
+	// did not match. It is asked of each that matches, so it ought to be quick.
+	Keep func(doc int) bool
 }
 
 // Tier is the first thing that orders an answer.

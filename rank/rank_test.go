@@ -173,6 +173,31 @@ func TestOwner(t *testing.T) {
 	}
 }
 
+// Documents that Keep refuses are as if they did not match: none of them takes
+// the place of another in the answer.
+func TestKeep(t *testing.T) {
+	var docs []rank.Document
+	for i := range 200 {
+		d := rank.Document{ID: fmt.Sprintf("%03d", i), Name: "get_weather"}
+		d.Text[rank.Name] = d.Name
+		d.Text[rank.Description] = "Get the weather"
+		docs = append(docs, d)
+	}
+	docs[150].Name, docs[150].Text[rank.Name] = "other", "other" // the worst of them
+	x := rank.Build(docs)
+	for _, text := range []string{"weather", "get_weather", "get the weather of Oslo"} {
+		only := func(doc int) bool { return doc == 150 || doc == 199 }
+		got := x.Search(rank.Query{Text: text, Limit: 3, Keep: only})
+		if len(got.Hits) != 2 || got.Total != 2 || got.Hits[0].Doc != 199 || got.Hits[1].Doc != 150 {
+			t.Errorf("%q: %+v, want the documents 199 and 150", text, got)
+		}
+		all := x.Search(rank.Query{Text: text, Limit: 3})
+		if len(all.Hits) != 3 || all.Total != 200 {
+			t.Errorf("%q, after that: %d hits of %d, want 3 of 200", text, len(all.Hits), all.Total)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	var docs []rank.Document
 	for i := range 1500 {

@@ -65,7 +65,10 @@ func (x *Index) Search(q Query) Result {
 	s := x.take()
 	x.read(&s.plan, q.Text)
 	x.matchExact(s, trim(q.Text))
-	x.score(s, limit)
+	x.score(s, limit, q.Keep == nil)
+	if q.Keep != nil {
+		s.keep(q.Keep)
+	}
 	x.preferOwners(s)
 	x.selectTop(s, limit)
 	r := Result{Total: len(s.touched), Hits: x.hits(s, q.Explain)}
@@ -93,6 +96,19 @@ func (s *scratch) clear() {
 	s.touched, s.named, s.top, s.literal = s.touched[:0], s.named[:0], s.top[:0], 0
 }
 
+// keep forgets the documents that f refuses.
+func (s *scratch) keep(f func(doc int) bool) {
+	kept := s.touched[:0]
+	for _, d := range s.touched {
+		if f(int(d)) {
+			kept = append(kept, d)
+		} else {
+			s.cells[d] = cell{}
+		}
+	}
+	s.touched = kept
+}
+
 func (s *scratch) touch(d uint32) *cell {
 	c := &s.cells[d]
 	if c.flags == 0 {
@@ -116,15 +132,16 @@ func (x *Index) matchExact(s *scratch, text string) {
 }
 
 // score adds up the postings of the plan's terms: first what was typed, then
-// what was added. Where enough documents match a typed word, no other can be
-// in the answer, and additions are looked up for those alone.
-func (x *Index) score(s *scratch, limit int) {
+// what was added. Where enough documents match a typed word, and all of them
+// count, no other can be in the answer, and additions are looked up for those
+// alone.
+func (x *Index) score(s *scratch, limit int, all bool) {
 	for i := range s.plan.terms {
 		if t := &s.plan.terms[i]; t.why == Typed {
 			x.scoreTyped(s, t)
 		}
 	}
-	full := s.literal >= limit
+	full := all && s.literal >= limit
 	for i := range s.plan.terms {
 		if t := &s.plan.terms[i]; t.why != Typed {
 			x.scoreAdded(s, t, full)
