@@ -149,7 +149,8 @@ func watch(ctx context.Context, s Source, wake chan<- struct{}) {
 	}
 }
 
-// Subscribe has f called with each new plan, until stop is called.
+// Subscribe has f called with each new plan, until stop is called. It is called
+// while no other plan can be made: it must not block, refresh or call stop.
 func (p *Planner) Subscribe(f func(*Plan)) (stop func()) {
 	p.subMu.Lock()
 	defer p.subMu.Unlock()

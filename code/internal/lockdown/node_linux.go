@@ -32,8 +32,8 @@ type Program struct {
 	path string
 }
 
-// OpenProgram opens a binary for Exec.
-func OpenProgram(path string) (*Program, error) {
+// openProgram opens a binary for Exec.
+func openProgram(path string) (*Program, error) {
 	f, err := os.OpenFile(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open program: %w", err)
@@ -48,7 +48,7 @@ func ApplyProgram(o Options, path string) (*Program, []wire.Layer, error) {
 	if err := closeDescriptors(); err != nil {
 		return nil, nil, err
 	}
-	p, err := OpenProgram(path)
+	p, err := openProgram(path)
 	if err != nil {
 		return nil, nil, err
 	}
