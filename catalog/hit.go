@@ -53,8 +53,8 @@ func Entry(t *tool.Tool) Hit { return entry(t, signatureOf) }
 // finding them.
 func (c *Catalog) Entry(t *tool.Tool) Hit { return entry(t, c.signature) }
 
-// signature returns the tool's signature, which the catalog that the tool is of
-// keeps.
+// signature returns the tool's signature. The catalog that the tool is of keeps it:
+// one for each of its trusted tools at most, of 1,100 characters at most.
 func (c *Catalog) signature(t *tool.Tool) signature {
 	for c != nil && c.names.byID[t.ID] != t {
 		c = c.base
