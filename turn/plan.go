@@ -255,7 +255,8 @@ func (p *Planner) plan() (*Plan, error) {
 	}
 	plan.Fingerprint = string(mode) + ":" + catalog.Fingerprint(allowed)
 	if old := p.current.Load(); old != nil && old.Fingerprint == plan.Fingerprint {
-		return old.withOutages(plan.Outages).withDecision(plan.Auto), nil
+		p.offered = offered
+		return old.withOffered(offered).withOutages(plan.Outages).withDecision(plan.Auto), nil
 	}
 	if plan.View, err = p.view(mode, allowed, nil); err != nil {
 		return nil, err
@@ -377,6 +378,17 @@ func (p *Plan) withOutages(outages []catalog.Outage) *Plan {
 	next, view := *p, *p.View
 	view.Catalog = withOutages(view.Catalog, outages)
 	next.Outages, next.View = outages, &view
+	return &next
+}
+
+// withOffered is the plan where what is offered has changed, and nothing that is
+// allowed.
+func (p *Plan) withOffered(offered []*tool.Tool) *Plan {
+	if slices.EqualFunc(p.Offered, offered, func(a, b *tool.Tool) bool { return a.ID == b.ID }) {
+		return p
+	}
+	next := *p
+	next.Offered, next.core = offered, coreNames(offered)
 	return &next
 }
 

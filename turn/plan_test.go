@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -179,6 +180,32 @@ func TestPlanIsSwapped(t *testing.T) {
 	s.set(turn.Snapshot{Tools: []*tool.Tool{&changed}})
 	if third := refresh(); third.Fingerprint == first.Fingerprint || third.View.Catalog.Tools()[0].Description != "Does something else" {
 		t.Errorf("a changed tool: %+v", third)
+	}
+}
+
+// Tools that the policy denies, and that come or go, are offered or not, and
+// change nothing that a model sees.
+func TestPlanKnowsWhatIsOffered(t *testing.T) {
+	one, denied := mcpTool("a", "one"), mcpTool("a", "denied")
+	s := newSource(one)
+	p := turn.NewPlanner(turn.Config{Mode: surface.Tools, Policy: compile(t, policy.Rules{Deny: entries("denied")}), Sources: []turn.Source{s}})
+	var view *surface.View
+	for i, tools := range [][]*tool.Tool{{one}, {one, denied}, {one}} {
+		s.set(turn.Snapshot{Tools: tools})
+		plan, err := p.Refresh()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(plan.Offered, tools) || len(plan.Allowed) != 1 {
+			t.Errorf("%d: %d tools are offered and %d allowed, want %d and 1", i, len(plan.Offered), len(plan.Allowed), len(tools))
+		}
+		if again, err := p.Refresh(); err != nil || again != plan {
+			t.Errorf("%d: an unchanged offer made a new plan: %v", i, err)
+		}
+		if view != nil && plan.View != view {
+			t.Errorf("%d: the view has changed", i)
+		}
+		view = plan.View
 	}
 }
 
