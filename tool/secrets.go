@@ -42,6 +42,40 @@ func SecretForms(secrets ...string) []string {
 	return slices.DeleteFunc(slices.Compact(forms), func(s string) bool { return s == "" })
 }
 
+// HeaderSecrets are the value of a header, and what follows a scheme such as Bearer
+// in it.
+func HeaderSecrets(value string) []string {
+	if _, token, ok := strings.Cut(value, " "); ok {
+		return []string{value, strings.TrimSpace(token)}
+	}
+	return []string{value}
+}
+
+// AddressSecrets are the password of a URL, or the user where there is no password,
+// as tokens are written, and those values of its query that count. They are
+// sorted; what is no URL has none.
+func AddressSecrets(address string, counts func(name, value string) bool) []string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	if password, ok := u.User.Password(); ok {
+		out = append(out, password)
+	} else if u.User != nil {
+		out = append(out, u.User.Username())
+	}
+	for name, values := range u.Query() {
+		for _, v := range values {
+			if counts(name, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // quotedForm is what stands between the quotes of a JSON string.
 func quotedForm[T ~[]byte](quoted T, err error) string {
 	if err != nil || len(quoted) < 2 { // a string always marshals

@@ -3,6 +3,7 @@ package tool_test
 import (
 	"encoding/base64"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,5 +49,25 @@ func TestSecretForms(t *testing.T) {
 	}
 	if got := tool.SecretForms("abc"); strings.Join(got, " ") != "YWJj abc" {
 		t.Errorf("a short secret has the forms %q: parts of its encoding stand in any text", got)
+	}
+}
+
+func TestSecretsOfHeadersAndAddresses(t *testing.T) {
+	for in, want := range map[string][]string{"Bearer abc": {"Bearer abc", "abc"}, "abc": {"abc"}} {
+		if got := tool.HeaderSecrets(in); !slices.Equal(got, want) {
+			t.Errorf("of the header %q: %q, want %q", in, got, want)
+		}
+	}
+	counts := func(name, value string) bool { return name != "format" && value != "" }
+	for in, want := range map[string][]string{
+		"https://ann:of-ann@h/x?key=b%20c&key=a&format=json": {"a", "b c", "of-ann"},
+		"https://a-token@h/":            {"a-token"},
+		"https://h/?empty=":             nil,
+		"://":                           nil,
+		"http://h/#fragment?key=unsent": nil,
+	} {
+		if got := tool.AddressSecrets(in, counts); !slices.Equal(got, want) {
+			t.Errorf("of the address %q: %q, want %q", in, got, want)
+		}
 	}
 }

@@ -1,9 +1,10 @@
 package config
 
 import (
-	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 // Secrets are the values of the file, with its variables filled in, that no
@@ -28,11 +29,10 @@ func (c *Config) Secrets(lookup func(string) (string, bool)) []string {
 			if !all && !looksSecret(t.Name, v) {
 				continue
 			}
-			_, token, _ := strings.Cut(v, " ") // "Bearer …"
-			out = append(out, v, strings.TrimSpace(token))
+			out = append(out, tool.HeaderSecrets(v)...)
 		}
 	}
-	address := func(t Text) { out = append(out, addressSecrets(e.text(t))...) }
+	address := func(t Text) { out = append(out, tool.AddressSecrets(e.text(t), looksSecret)...) }
 	for _, s := range c.MCP.Servers {
 		environment(s.Env)
 		headers(s.Headers, true)
@@ -55,26 +55,6 @@ func (c *Config) Secrets(lookup func(string) (string, bool)) []string {
 	address(c.Telemetry.Endpoint)
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" })
-}
-
-// addressSecrets are the password of a URL and what looks secret in its query.
-func addressSecrets(address string) []string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	if password, ok := u.User.Password(); ok {
-		out = append(out, password)
-	}
-	for name, values := range u.Query() {
-		for _, v := range values {
-			if looksSecret(name, v) {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
 }
 
 // longValue is the length in bytes from which on a value is taken for a secret

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -31,36 +30,23 @@ type redactor struct {
 // minSecret is the shortest value worth hiding: shorter ones are words.
 const minSecret = 6
 
-// Secrets are the values of the configuration that no text of ours may repeat: of
-// the environment, the headers and the address. Short ones are among them.
-func (s *Server) Secrets() []string {
-	var out []string
+// secrets are the values of the configuration that no text of ours may repeat: of
+// the environment, the headers and the address.
+func (s *Server) secrets() []string {
+	out := tool.AddressSecrets(s.URL, func(_, _ string) bool { return true })
 	for _, kv := range s.Env {
 		if _, v, ok := strings.Cut(kv, "="); ok {
 			out = append(out, v)
 		}
 	}
 	for _, v := range s.Headers {
-		out = append(out, v)
-		if _, token, ok := strings.Cut(v, " "); ok { // "Bearer …"
-			out = append(out, strings.TrimSpace(token))
-		}
+		out = append(out, tool.HeaderSecrets(v)...)
 	}
-	if u, err := url.Parse(s.URL); err == nil {
-		for _, vs := range u.Query() {
-			out = append(out, vs...)
-		}
-		if pw, ok := u.User.Password(); ok {
-			out = append(out, pw)
-		}
-	}
-	slices.Sort(out) // maps have no order
-	return slices.Compact(out)
+	return slices.DeleteFunc(out, func(v string) bool { return len(v) < minSecret })
 }
 
 func newRedactor(cfg *Server) redactor {
-	secrets := slices.DeleteFunc(cfg.Secrets(), func(s string) bool { return len(s) < minSecret })
-	r := redactor{forms: tool.SecretForms(secrets...)}
+	r := redactor{forms: tool.SecretForms(cfg.secrets()...)}
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, s := range r.forms {
 		pairs = append(pairs, s, hiddenSecret)
@@ -72,11 +58,19 @@ func newRedactor(cfg *Server) redactor {
 // hiddenSecret stands where a secret stood.
 const hiddenSecret = "[hidden]"
 
+// mostHidden bounds, in bytes, a text that is looked through for secrets. The rest
+// of a longer one is dropped: a server may say megabytes, and no more than a
+// fraction of this is ever shown.
+const mostHidden = 64 << 10
+
 // hide takes the secrets out, also the beginning of one at which a text was cut
 // before it came here.
 func (r redactor) hide(s string) string {
-	s = r.replace.Replace(s)
 	const cut = "…" // the mark of tool.Clean
+	if len(s) > mostHidden {
+		s = strings.ToValidUTF8(s[:mostHidden], "") + cut
+	}
+	s = r.replace.Replace(s)
 	parts := strings.Split(s, cut)
 	for i, part := range parts[:len(parts)-1] {
 		parts[i] = r.withoutBeginning(part)

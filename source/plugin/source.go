@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -130,34 +129,11 @@ func (s *Source) Secrets() []string {
 		add(h.Env)
 		add(h.Headers)
 		if address, err := expand(h.URL, s.lookup); err == nil && address != h.URL {
-			out = append(out, addressSecrets(h.URL, address)...)
+			out = append(out, tool.AddressSecrets(address, func(_, v string) bool {
+				return v != "" && !strings.Contains(h.URL, v) // a variable has put it there
+			})...)
 		}
 	}
-	return out
-}
-
-// addressSecrets are the password and the values of the query that variables
-// have put into an address.
-func addressSecrets(template, address string) []string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	add := func(v string) {
-		if v != "" && !strings.Contains(template, v) {
-			out = append(out, v)
-		}
-	}
-	if password, ok := u.User.Password(); ok {
-		add(password)
-	}
-	for _, values := range u.Query() {
-		for _, v := range values {
-			add(v)
-		}
-	}
-	slices.Sort(out)
 	return out
 }
 
