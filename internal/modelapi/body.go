@@ -13,6 +13,24 @@ import (
 // bodyTime bounds how long a request may take to arrive after its headers.
 const bodyTime = time.Minute
 
+// boundBody bounds how long a body may take that no handler reads: before an
+// answer goes out, net/http waits for what was announced, and would do so for ever,
+// also for clients that have shown no key.
+func boundBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // none on a recorder
+	}
+}
+
+// turnAway lets whoever may not ask wait no longer than for its headers: the answer
+// goes out at once, and what it announced is not waited for.
+func turnAway(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(headerTime)) // none on a recorder
+	}
+}
+
 // readBody reads a request's body whole, within the bounds. The bytes that it
 // returns are taken from the budget: s.bodies.give gives them back.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *provider.Error) {

@@ -1,8 +1,10 @@
 package modelapi_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -111,11 +113,11 @@ func TestDeadlinesOfMCP(t *testing.T) {
 			if len(seen.write) == 0 || !seen.write[len(seen.write)-1].IsZero() {
 				t.Error("the deadline of an earlier answer was not lifted")
 			}
-			if len(seen.read) != 1 || seen.read[0].IsZero() {
+			if n := len(seen.read); n == 0 || seen.read[n-1].IsZero() {
 				t.Errorf("the body may arrive at any time: %v", seen.read)
 			}
 			_, _ = io.Copy(io.Discard, r.Body)
-			if len(seen.read) != 2 || !seen.read[1].IsZero() {
+			if !seen.read[len(seen.read)-1].IsZero() {
 				t.Errorf("once the body is there: %v", seen.read)
 			}
 		})
@@ -124,4 +126,57 @@ func TestDeadlinesOfMCP(t *testing.T) {
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(`{}`))
 	req.Header.Set("Authorization", "Bearer "+aliceKey)
 	w.server.ServeHTTP(&seen, req)
+}
+
+// net/http waits for the body that a request announces before it answers, also
+// where no handler reads it: it must not wait for ever.
+func TestBodiesThatNobodyReads(t *testing.T) {
+	w := start(t, mock.Script{}, func(o *modelapi.Options) {
+		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	})
+	for _, c := range []struct {
+		method, path, key string
+		status            int
+	}{
+		{"GET", "/healthz", "", 200},
+		{"GET", "/readyz", "", 200},
+		{"GET", "/nowhere", "", 404},
+		{"PUT", "/v1/models", "", 405},
+		{"GET", "/v1/models", aliceKey, 200},
+		{"GET", "/metrics", aliceKey, 200},
+		{"POST", "/v1/chat/completions", "", 401},
+	} {
+		seen := deadlines{ResponseRecorder: httptest.NewRecorder()}
+		req := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(`{}`))
+		if c.key != "" {
+			req.Header.Set("Authorization", "Bearer "+c.key)
+		}
+		w.server.ServeHTTP(&seen, req)
+		if n := len(seen.read); seen.Code != c.status || n == 0 || seen.read[n-1].IsZero() {
+			t.Errorf("%s %s: %d, its body may arrive at any time: %v", c.method, c.path, seen.Code, seen.read)
+		}
+	}
+}
+
+// Who has no key hears so at once, whatever it says that it will send.
+func TestNobodyWaitsForTheBodyOfAStranger(t *testing.T) {
+	w := start(t, mock.Script{}, nil)
+	for _, head := range []string{"", "Origin: http://evil.example\r\n"} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: here\r\n%sContent-Length: 100\r\n\r\n", head); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil) // hangs where the body is waited for
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode/100 != 4 || !resp.Close {
+			t.Errorf("with %q: %s, and the connection goes on: %t", head, resp.Status, !resp.Close)
+		}
+	}
 }

@@ -152,6 +152,7 @@ func (s *Server) known(h func(http.ResponseWriter, *http.Request, Caller)) http.
 // admit looks at where a request comes from, and from whom.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 	if why := s.guard(r); why != "" {
+		turnAway(w, r)
 		s.refuse(w, r, refusal(http.StatusForbidden, why))
 		return Caller{}, false
 	}
@@ -159,6 +160,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 	if !ok {
 		e := refusal(http.StatusUnauthorized, "the key is missing or wrong; send it as Authorization: Bearer KEY")
 		e.Code = "invalid_api_key"
+		turnAway(w, r)
 		s.refuse(w, r, e)
 		return Caller{}, false
 	}
@@ -214,6 +216,7 @@ func (s *Server) around(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		// net/http leaves the deadline of the last answer on the connection.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // none on a recorder
+		boundBody(w, r)
 		defer func() {
 			p := recover()
 			if p != nil && !isAbort(p) {
