@@ -107,7 +107,7 @@ func (h host) Search(ctx context.Context, query string, options json.RawMessage)
 		return nil, err
 	}
 	var limit json.RawMessage
-	if !isAbsent(options) {
+	if !tool.Absent(options) {
 		opt, err := tool.ReadObject(options)
 		if err != nil {
 			return nil, inputError("openclaw.tools.search: the second argument must be {limit}", "Leave it out for the default.")
@@ -168,7 +168,7 @@ func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.C
 // page reads on in a result that was cut.
 func (h host) page(handle string, args json.RawMessage) (code.CallReply, error) {
 	r := call.PageRequest{Handle: handle}
-	if !isAbsent(args) {
+	if !tool.Absent(args) {
 		o, err := tool.ReadObject(args)
 		if at := o.Get("offset"); err != nil || len(o) > 1 || at == nil && len(o) > 0 || at != nil && json.Unmarshal(at, &r.Offset) != nil || r.Offset < 0 {
 			return code.CallReply{}, inputError("openclaw.tools.call: of a page there is an offset alone, a whole number from 0", "Pass call(handle, {offset}).")

@@ -27,7 +27,7 @@ func readSearch(raw json.RawMessage, limits catalog.Limits) (searchRequest, erro
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return searchRequest{}, inputError(fmt.Sprintf("tool_search: cannot read the arguments: %v", err), next)
 	}
-	if in.Queries == nil && isAbsent(in.Query) {
+	if in.Queries == nil && tool.Absent(in.Query) {
 		return searchRequest{}, inputError("tool_search: query is missing", next)
 	}
 	if in.Queries == nil {
@@ -35,7 +35,7 @@ func readSearch(raw json.RawMessage, limits catalog.Limits) (searchRequest, erro
 		return searchRequest{query: q.Query, limit: q.Limit}, err
 	}
 	var batch catalog.Batch
-	if !isAbsent(in.Query) {
+	if !tool.Absent(in.Query) {
 		q, err := readQuery("tool_search", in.Query, in.Limit, limits)
 		if err != nil {
 			return searchRequest{}, err
@@ -65,7 +65,7 @@ func readBatchEntry(where string, raw json.RawMessage, limits catalog.Limits) (c
 		Query json.RawMessage `json:"query"`
 		Limit json.RawMessage `json:"limit"`
 	}
-	if err := json.Unmarshal(raw, &in); err != nil || isAbsent(in.Query) {
+	if err := json.Unmarshal(raw, &in); err != nil || tool.Absent(in.Query) {
 		return catalog.BatchQuery{}, inputError(where+" must be {\"query\": …, \"limit\": …}", "Give each entry a query.")
 	}
 	return readQuery(where, in.Query, in.Limit, limits)
@@ -87,7 +87,7 @@ func readQuery(where string, query, limit json.RawMessage, limits catalog.Limits
 // readLimit reads an integer however JSON spells it (5, 5.0, 5e0); nil means
 // absent.
 func readLimit(where string, raw json.RawMessage) (*int, error) {
-	if isAbsent(raw) {
+	if tool.Absent(raw) {
 		return nil, nil
 	}
 	var f float64
@@ -98,10 +98,6 @@ func readLimit(where string, raw json.RawMessage) (*int, error) {
 	}
 	n := int(min(f, math.MaxInt32))
 	return &n, nil
-}
-
-func isAbsent(raw json.RawMessage) bool {
-	return len(raw) == 0 || string(raw) == "null"
 }
 
 // readRef reads the reference of tool_describe.
