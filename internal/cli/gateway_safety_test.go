@@ -87,6 +87,32 @@ func TestGatewayHoldsChangedTools(t *testing.T) {
 	if res := string(g.result("tools/call", callEcho)); strings.Contains(res, "blocked") {
 		t.Errorf("an accepted tool answered %s", res)
 	}
+	g.stop()
+
+	// What is forgotten is pinned anew, whatever it is by then.
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"forget"}, 2, "--server"},
+		{[]string{"forget", "mcp:weather:echo", "--server", "weather"}, 2, "--server"},
+		{[]string{"forget", "echo"}, 2, "no id of an MCP tool"},
+		{[]string{"forget", "mcp:weather:none"}, 1, "nothing is pinned"},
+		{[]string{"forget", "mcp:weather:echo"}, 0, "1 forgotten"},
+		{[]string{"forget", "--server", "weather"}, 1, "nothing is pinned"},
+	} {
+		if out, code := g.program(append([]string{"pins"}, c.args...)...); code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("pins %s: exit %d, %s", c.args, code, out)
+		}
+	}
+	g = startGateway(t, home, oneCommand(t, home, mcptest.Script{Tools: []json.RawMessage{toolDef("echo", "Something else altogether")}}))
+	g.connect(false)
+	for strings.Contains(strings.Join(content(t, g.result("tools/call", `{"name":"tool_search","arguments":{"query":"echo"}}`)), ""), "not connected yet") {
+	}
+	if res := string(g.result("tools/call", callEcho)); strings.Contains(res, "blocked") {
+		t.Errorf("a tool that was forgotten answered %s", res)
+	}
 }
 
 // A tool that comes back under another name is called, and the user is told.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolsearch/toolsearch/pin"
+	"github.com/toolsearch/toolsearch/source/mcp"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -22,7 +24,7 @@ changes is blocked until the change is accepted here.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newPinsList(app), newPinsDiff(app), newPinsAccept(app))
+	c.AddCommand(newPinsList(app), newPinsDiff(app), newPinsAccept(app), newPinsForget(app))
 	return c
 }
 
@@ -202,6 +204,63 @@ func newPinsAccept(app *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&digest, "digest", "", "accept only the definition with this digest, as 'pins list --json' prints it")
 	return c
+}
+
+func newPinsForget(app *app) *cobra.Command {
+	var server string
+	c := &cobra.Command{
+		Use:   "forget {ID | --server NAME}",
+		Short: "Forget what a tool was, or every tool of a server",
+		Long: `What is forgotten is pinned anew at its next sight, whatever it is then. That is
+for a server that was replaced, or has gone: a change is better looked at with
+'toolsearch pins diff' and accepted.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 1) == (server != "") {
+				return usagef("name a tool by its id, or a server with --server")
+			}
+			name := ""
+			if server == "" {
+				var ok bool
+				if server, name, ok = mcpTool(args[0]); !ok {
+					return usagef("%q is no id of an MCP tool, such as mcp:github:create_issue; see 'toolsearch pins list --all'", tool.Clean(args[0], 200))
+				}
+			}
+			if err := byAPerson("forget the pins of " + tool.Clean(server, 100)); err != nil {
+				return err
+			}
+			s, done, err := app.openStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer done()
+			// What is known of a server that is not connected would be pinned first.
+			if err := mcp.ForgetLists(cacheDir(), server); err != nil {
+				return err
+			}
+			n, err := s.RemovePins(cmd.Context(), server, name)
+			switch {
+			case err != nil:
+				return storeError(err)
+			case n == 0:
+				return hintError{fmt.Errorf("nothing is pinned of that"), "'toolsearch pins list --all' names what is"}
+			}
+			fmt.Fprintf(app.std.err, "%d forgotten\n", n)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&server, "server", "", "every tool of the server with this `name`")
+	return c
+}
+
+// mcpTool reads the id of an MCP tool. A server's name has no colon.
+func mcpTool(id string) (server, name string, ok bool) {
+	rest, ok := strings.CutPrefix(id, string(tool.MCP)+":")
+	if !ok {
+		return "", "", false
+	}
+	server, name, ok = strings.Cut(rest, ":")
+	return server, name, ok && server != "" && name != ""
 }
 
 func (a *app) openPins(ctx context.Context) (pin.Store, func(), error) {

@@ -216,11 +216,17 @@ func TestPins(t *testing.T) {
 	if list, err := s.Pins(ctx, "other"); err != nil || len(list) != 0 {
 		t.Errorf("the pins of another server are %+v, %v", list, err)
 	}
-	if err := s.RemovePin(ctx, "srv", "t"); err != nil {
-		t.Fatal(err)
+	if n, err := s.RemovePins(ctx, "srv", "t"); n != 1 || err != nil {
+		t.Fatalf("%d pins were removed, %v", n, err)
+	}
+	if n, err := s.RemovePins(ctx, "other", ""); n != 0 || err != nil {
+		t.Errorf("of another server %d pins were removed, %v", n, err)
 	}
 	if _, err := s.Pin(ctx, "srv", "t"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a removed pin: %v", err)
+	}
+	if n, err := s.RemovePins(ctx, "srv", ""); n != 1 || err != nil {
+		t.Errorf("of the server %d pins were left to remove, %v; want 1", n, err)
 	}
 	if err := s.AddPins(ctx, []store.Pin{{Server: "srv", Tool: "ok"}, {Server: "srv", Tool: "huge", Definition: make([]byte, 2<<20)}}); !errors.Is(err, store.ErrLimit) {
 		t.Errorf("a huge definition: %v", err)

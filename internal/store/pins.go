@@ -136,10 +136,16 @@ func (s *Store) AcceptPin(ctx context.Context, server, tool, digest string, at t
 	return accepted && err == nil, err
 }
 
-// RemovePin forgets a tool, so that it is pinned anew at its next sight.
-func (s *Store) RemovePin(ctx context.Context, server, tool string) error {
-	return s.change(ctx, fmt.Sprintf("remove the pin of tool %q of server %q from", tool, server), func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM pins WHERE server = ? AND tool = ?`, server, tool)
+// RemovePins forgets a tool, or with an empty tool all of a server's, so that
+// they are pinned anew at their next sight. It returns how many there were.
+func (s *Store) RemovePins(ctx context.Context, server, tool string) (n int64, err error) {
+	err = s.change(ctx, fmt.Sprintf("remove the pin of tool %q of server %q from", tool, server), func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `DELETE FROM pins WHERE server = ?1 AND (tool = ?2 OR ?2 = '')`, server, tool)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
 		return err
 	})
+	return n, err
 }

@@ -45,13 +45,42 @@ func (c *cache) path(cfg *Server) string {
 	for _, part := range append([]string{cfg.Name, cfg.Command, cfg.URL, cfg.Dir}, cfg.Args...) {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
+	return filepath.Join(c.dir, cacheName(cfg.Name)+hex.EncodeToString(h.Sum(nil)[:8])+cacheSuffix)
+}
+
+const cacheSuffix = ".tools"
+
+// cacheName is how the names of a server's files begin.
+func cacheName(server string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 			return r
 		}
 		return '_'
-	}, cfg.Name)
-	return filepath.Join(c.dir, safe[:min(len(safe), 40)]+"-"+hex.EncodeToString(h.Sum(nil)[:8])+".tools")
+	}, server)
+	return safe[:min(len(safe), 40)] + "-"
+}
+
+// ForgetLists deletes from Options.CacheDir what servers of a name were known to
+// offer. A Manager that runs keeps what it shows.
+func ForgetLists(dir, server string) error {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("forget the known tools of %q: %w", server, err)
+	}
+	var errs []error
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), cacheName(server)) || !strings.HasSuffix(f.Name(), cacheSuffix) {
+			continue // by the name alone: at worst another server's list is read anew
+		}
+		if err := os.Remove(filepath.Join(dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("forget the known tools of %q: %w", server, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // save replaces the file in one step. It is for the owner's eyes only.
