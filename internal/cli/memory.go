@@ -31,12 +31,15 @@ func setMemory(limit int64) {
 // need more than half of it raise it, since a collector that finds no garbage
 // below the limit would run without end.
 func followMemory(limit int64, subscribe func(func(*turn.Plan)) (stop func())) (stop func()) {
-	setMemory(limit)
-	return subscribe(func(*turn.Plan) {
+	fit := func(*turn.Plan) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
+		needed := int64(0)
 		if live[0].Value.Kind() == metrics.KindUint64 {
-			setMemory(max(limit, 2*int64(min(live[0].Value.Uint64(), math.MaxInt64/2))))
+			needed = 2 * int64(min(live[0].Value.Uint64(), math.MaxInt64/2))
 		}
-	})
+		setMemory(max(limit, needed))
+	}
+	fit(nil) // the tools of the last time are there already
+	return subscribe(fit)
 }
