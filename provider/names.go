@@ -44,8 +44,8 @@ func (r *Request) Demanded() (t Tool, ok bool, err error) {
 	return t, ok, nil
 }
 
-// AllowedTools are Params.Allowed with full names, each once: a bare one is that of every
-// tool that bears it, whatever its namespace.
+// AllowedTools are Params.Allowed with full names, each once: a bare one is that of
+// every tool that bears it, whatever its namespace.
 func (r *Request) AllowedTools() []string {
 	if len(r.Params.Allowed) == 0 {
 		return nil

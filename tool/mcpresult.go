@@ -18,11 +18,11 @@ var (
 	resourceMembers = [...]string{"uri", "mimeType", "text", "blob", "_meta"}
 )
 
-// ParseMCPResult reads a tools/call result. Raw is raw itself, and the
-// blocks share its memory, with unknown content types and fields, unless a member of the protocol stands in it more
-// than once, in any case of letters: then Raw says what every reader can read in
-// one way only. The member that is spelled as the protocol has it counts, of
-// several the last, and the others are dropped.
+// ParseMCPResult reads a tools/call result. Raw is raw itself, and the blocks share
+// its memory, with unknown content types and fields, unless a member of the
+// protocol stands in it more than once, in any case of letters: then Raw says what
+// every reader can read in one way only. The member that is spelled as the
+// protocol has it counts, of several the last, and the others are dropped.
 func ParseMCPResult(raw json.RawMessage) (*Result, error) {
 	if !json.Valid(raw) {
 		return nil, errors.New("read tools/call result: it is not valid JSON")
