@@ -1,0 +1,79 @@
+package server_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/toolsearch/toolsearch"
+	"github.com/toolsearch/toolsearch/internal/server"
+)
+
+// A batch is one request to whoever counts requests: it must not stand for
+// thousands. One of a few messages is what revision 2025-03-26 allows.
+func TestBatchesAreBounded(t *testing.T) {
+	set, err := toolsearch.New(t.Context(), toolsearch.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	srv := server.NewMCP(server.Options{Surface: set.Surface(), Version: "1"})
+	h := httptest.NewServer(server.NewHTTP(server.HTTPOptions{
+		Server: func(*http.Request) *server.MCP { return srv }, MaxBody: 4 << 20, User: func(*http.Request) string { return "" },
+	}))
+	defer h.Close()
+	session := ""
+	ask := func(body string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if session != "" {
+			req.Header.Set("Mcp-Session-Id", session)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		got, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
+			session = id
+		}
+		return resp.StatusCode, string(got)
+	}
+	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	pings := func(n int) string {
+		messages := make([]string, n)
+		for i := range messages {
+			messages[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i+10)
+		}
+		return strings.Join(messages, ",")
+	}
+	for _, c := range []struct {
+		name, body      string
+		status, answers int
+	}{
+		{"one message", "\n " + pings(1), 200, 1},
+		{"a batch", " [" + pings(16) + "]", 200, 16},
+		{"a long batch", "\t[" + pings(17) + "]", 400, 0},
+		{"a batch of thousands", "[" + pings(20000) + "]", 400, 0},
+		{"a batch that ends within", "[" + pings(3), 400, 0},
+		{"an empty batch", "[]", 400, 0},
+		{"nothing", "", 400, 0},
+	} {
+		status, got := ask(c.body)
+		if n := strings.Count(got, `"result"`); status != c.status || n != c.answers {
+			t.Errorf("%s: %d with %d answers, want %d with %d: %.200s", c.name, status, n, c.status, c.answers, got)
+		}
+	}
+}
