@@ -29,6 +29,18 @@ type CallReply struct {
 	Result *tool.Result
 }
 
+// Owned is what a Host may be besides: its runs belong to somebody. Where more runs
+// wait than there are places, the owners take turns, so that nobody's many runs
+// hold up another's one. A host that is not Owned has the owner "".
+type Owned interface{ Owner() string }
+
+func ownerOf(h Host) string {
+	if o, ok := h.(Owned); ok {
+		return o.Owner()
+	}
+	return ""
+}
+
 type pauseKey struct{}
 
 // Pause stops the run's clock until the returned function is called, for

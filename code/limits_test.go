@@ -40,7 +40,7 @@ func TestLimitsAreBounded(t *testing.T) {
 func TestQueueIsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := code.NewSlots(1)
-		if err := s.Acquire(t.Context()); err != nil {
+		if err := s.Acquire(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		impatient, giveUp := context.WithCancelCause(t.Context())
@@ -51,7 +51,7 @@ func TestQueueIsInOrder(t *testing.T) {
 				ctx = impatient
 			}
 			go func() {
-				if err := s.Acquire(ctx); err != nil {
+				if err := s.Acquire(ctx, ""); err != nil {
 					if !errors.Is(err, errImpatient) {
 						t.Errorf("turn %d: %v", i, err)
 					}

@@ -75,7 +75,7 @@ type turn struct {
 // run waits for a place and a child. A child that ends before it took the code
 // has done nothing, so another is tried, once.
 func (t *turn) run(ctx context.Context, source string, host Host) (*Report, error) {
-	if err := t.runner.slots.acquire(ctx); err != nil {
+	if err := t.runner.slots.acquire(ctx, ownerOf(host)); err != nil {
 		if errors.Is(err, errQueueFull) {
 			return &Report{Error: &GuestError{Kind: KindLimit, Name: "BusyError", Message: err.Error(), Hint: "try again in a moment"}}, nil
 		}

@@ -101,6 +101,10 @@ type host struct {
 	request Request // of the control; its arguments are the body
 }
 
+// Owner is who asks: its bodies wait behind each other, and not before those of
+// other callers.
+func (h host) Owner() string { return h.request.Origin.Caller }
+
 // Search answers openclaw.tools.search.
 func (h host) Search(ctx context.Context, query string, options json.RawMessage) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
