@@ -44,7 +44,8 @@ func (s *Surface) runCode(ctx context.Context, c *catalog.Catalog, r Request) (*
 	if json.Unmarshal(args.Get("code"), &body) != nil {
 		return nil, inputError("tool_search_code: code must be a string", next)
 	}
-	searches := s.counts.searches.Load()
+	own := s.counts.of(r.Origin.Caller)
+	searches := own.searches.Load()
 	answer, content, err := s.RunCode(ctx, c, body, r)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (s *Surface) runCode(ctx context.Context, c *catalog.Catalog, r Request) (*
 		return nil, err
 	}
 	blocks := []tool.Content{tool.Text(string(raw))}
-	if s.counts.searches.Load() > searches {
+	if own.searches.Load() > searches {
 		blocks = s.notes(c, raw, false) // who searched is told who is missing
 	}
 	return &tool.Result{Content: append(blocks, content...), Details: raw, IsError: !answer.OK}, nil
@@ -71,7 +72,7 @@ func (s *Surface) RunCode(ctx context.Context, c *catalog.Catalog, body string, 
 	if err != nil {
 		return nil, nil, &tool.Error{Code: tool.CodeUnavailable, Reason: "tool_search_code: the isolated runtime did not run the code", Next: "Try once more; then use other tools.", Err: err}
 	}
-	a := &CodeAnswer{OK: rep.OK, Value: rep.Value, Error: rep.Error, Logs: make([]string, len(rep.Logs)), Telemetry: s.Telemetry()}
+	a := &CodeAnswer{OK: rep.OK, Value: rep.Value, Error: rep.Error, Logs: make([]string, len(rep.Logs)), Telemetry: s.telemetry(s.counts.of(r.Origin.Caller))}
 	for i, l := range rep.Logs {
 		a.Logs[i] = l.Text
 		if l.Level != "log" {
@@ -155,7 +156,7 @@ func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.C
 	if !ok && len(bytes.TrimSpace(args)) > 0 {
 		return code.CallReply{}, inputError("openclaw.tools.call: the second argument must be an object with the tool's arguments", "Pass call(id, {…}).")
 	}
-	h.surface.counts.calls.Add(1)
+	h.surface.counts.of(h.request.Origin.Caller).calls.Add(1)
 	res, err := h.surface.pipeline.Call(ctx, call.Request{
 		Target: target, Args: object, Progress: h.request.Progress, Origin: within(h.request.Origin, ToolSearchCode),
 	})

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/toolsearch/toolsearch/call"
@@ -56,7 +55,7 @@ type Surface struct {
 	shaper   *call.Shaper
 	observer Observer
 	logger   *slog.Logger
-	counts   counters
+	counts   tallies
 }
 
 // Config makes a Surface.
@@ -93,8 +92,6 @@ func New(c Config) (*Surface, error) {
 	return &Surface{record: c.Transcript, shaper: c.Shaper, observer: c.Observer, logger: c.Logger, limits: c.Limits, view: c.View, visible: c.Visible, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
 }
 
-type counters struct{ searches, describes, calls, emptySearches atomic.Int64 }
-
 // Telemetry are the running totals of a catalog session.
 type Telemetry struct {
 	CatalogSize   int                 `json:"catalogSize"`
@@ -104,13 +101,15 @@ type Telemetry struct {
 	CallCount     int64               `json:"callCount"`
 }
 
-// Telemetry returns the totals so far.
-func (s *Surface) Telemetry() Telemetry {
+// Telemetry returns the totals so far, of all callers.
+func (s *Surface) Telemetry() Telemetry { return s.telemetry(s.counts.all()) }
+
+func (s *Surface) telemetry(c *counters) Telemetry {
 	t := Telemetry{
 		Sources:       map[tool.Source]int{},
-		SearchCount:   s.counts.searches.Load(),
-		DescribeCount: s.counts.describes.Load(),
-		CallCount:     s.counts.calls.Load(),
+		SearchCount:   c.searches.Load(),
+		DescribeCount: c.describes.Load(),
+		CallCount:     c.calls.Load(),
 	}
 	if v := s.view(); v != nil && v.Catalog != nil {
 		t.CatalogSize, t.Sources = v.Catalog.Len(), v.Catalog.Sources()
@@ -175,7 +174,7 @@ func (s *Surface) run(ctx context.Context, name string, r Request) (*tool.Result
 	if err != nil {
 		return nil, err
 	}
-	s.counts.calls.Add(1)
+	s.counts.of(r.Origin.Caller).calls.Add(1)
 	res, err := s.pipeline.Call(ctx, call.Request{Target: target, Args: r.Args, Progress: r.Progress, Origin: r.Origin})
 	if err != nil {
 		return Failure(err), nil
@@ -262,12 +261,12 @@ func (s *Surface) find(ctx context.Context, c *catalog.Catalog, o call.Origin, q
 	return found
 }
 
-// count adds to the session's totals and to the transcript's. A count that
+// count adds to the caller's totals and to the transcript's. A count that
 // cannot be kept does not fail a search: no tool has run.
 func (s *Surface) count(ctx context.Context, o call.Origin, n transcript.Counts) {
-	s.counts.searches.Add(int64(n.Searches))
-	s.counts.emptySearches.Add(int64(n.EmptySearches))
-	s.counts.describes.Add(int64(n.Describes))
+	own := s.counts.of(o.Caller)
+	own.searches.Add(int64(n.Searches))
+	own.describes.Add(int64(n.Describes))
 	if s.record == nil {
 		return
 	}
@@ -368,7 +367,7 @@ func (s *Surface) call(ctx context.Context, c *catalog.Catalog, r Request) (*too
 	if err != nil {
 		return nil, err
 	}
-	s.counts.calls.Add(1)
+	s.counts.of(r.Origin.Caller).calls.Add(1)
 	res, err := s.pipeline.Call(ctx, call.Request{Target: target, Args: args, Origin: within(r.Origin, ToolCall), Progress: r.Progress})
 	if err != nil {
 		return nil, err
