@@ -87,7 +87,7 @@ func serveSection() section[Serve] {
 			part(row{Key: "heldRuns", Doc: "Runs that wait for their caller. See `serve.heldRuns` below."}, heldSection(), func(v *Serve) *Held { return &v.Held }),
 			part(row{Key: "limits", Doc: "How much one request may take. See `serve.limits` below."}, runLimitsSection(), func(v *Serve) *turn.Limits { return &v.Limits }),
 			number(row{Key: "maxBodyBytes", Default: fmt.Sprint(d.MaxBody), Doc: "The largest request, in bytes."}, 1024, 256<<20, func(v *Serve, n int64, _ Pos) { v.MaxBody = n }),
-			number(row{Key: "maxRequests", Default: fmt.Sprint(d.MaxRequests), Doc: "Requests at one time. One more is answered with status 429, and so is one whose body would make all of them more than half of `memoryLimitMiB`."}, 1, 100_000, func(v *Serve, n int64, _ Pos) { v.MaxRequests = int(n) }),
+			number(row{Key: "maxRequests", Default: fmt.Sprint(d.MaxRequests), Doc: "Requests at one time. One more is answered with status 429, and so is one whose body would make all of them more than half of `memoryLimitMiB`. Of both, one of several `keys` gets three quarters at most."}, 1, 100_000, func(v *Serve, n int64, _ Pos) { v.MaxRequests = int(n) }),
 			seconds(row{Key: "drainSeconds", Default: "30", Doc: "How long a shutdown waits for requests in flight."}, 1, 3600, func(v *Serve) *time.Duration { return &v.Drain }),
 			number(row{Key: "memoryLimitMiB", Default: fmt.Sprint(d.MemoryLimit >> 20), Doc: "Where the garbage collector begins to work harder, in MiB. `GOMEMLIMIT` in the environment wins."}, 64, 1<<20,
 				func(v *Serve, n int64, _ Pos) { v.MemoryLimit = n << 20 }),

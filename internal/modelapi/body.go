@@ -33,23 +33,23 @@ func turnAway(w http.ResponseWriter, r *http.Request) {
 
 // readBody reads a request's body whole, within the bounds. The bytes that it
 // returns are taken from the budget: s.bodies.give gives them back.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *provider.Error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c Caller) ([]byte, *provider.Error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return nil, refusal(http.StatusUnsupportedMediaType, "compressed requests are not read; send it without Content-Encoding")
 	}
 	if r.ContentLength > s.opt.MaxBody {
 		return nil, s.tooLarge()
 	}
-	if !s.bodies.has(r.ContentLength) {
+	if !s.bodies.has(c.Name, r.ContentLength) {
 		return nil, tooMuch()
 	}
 	// A recorder of tests has no deadlines; a connection of net/http always does.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
-	in := &weighed{ReadCloser: http.MaxBytesReader(w, r.Body, s.opt.MaxBody), of: &s.bodies}
+	in := &weighed{ReadCloser: http.MaxBytesReader(w, r.Body, s.opt.MaxBody), of: s.bodies, caller: c.Name}
 	body, err := io.ReadAll(in)
 	if err != nil {
-		s.bodies.give(in.n)
+		s.bodies.give(c.Name, in.n)
 	}
 	var large *http.MaxBytesError
 	switch {

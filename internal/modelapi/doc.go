@@ -79,7 +79,8 @@ type Options struct {
 	// MaxBodies bounds the requests at one time in bytes; default 512 MiB, and at
 	// least MaxBody.
 	MaxBodies int64
-	// MaxRequests bounds the requests at one time; default 512.
+	// MaxRequests bounds the requests at one time; default 512. Of this and of MaxBodies,
+	// one of several callers may have three quarters.
 	MaxRequests int
 	// HeldRuns and HeldTime bound the runs that wait for their caller; defaults 256
 	// and 10 minutes.

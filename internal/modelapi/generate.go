@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/toolsearch/toolsearch/provider"
 	"github.com/toolsearch/toolsearch/tool"
@@ -34,7 +35,7 @@ type exchange struct {
 // generate answers POST of one model API.
 func (s *Server) generate(w http.ResponseWriter, r *http.Request, c Caller, f provider.Format) {
 	x := &exchange{server: s, w: w, r: r, format: f, caller: c, id: newID(f.API())}
-	defer func() { s.bodies.give(x.body) }()
+	defer func() { s.bodies.give(c.Name, x.body) }()
 	if refused := x.read(); refused != nil {
 		s.refuse(w, r, refused)
 		return
@@ -54,11 +55,14 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request, c Caller, f pr
 // read reads the request, and puts the conversation in front that it goes on
 // from.
 func (x *exchange) read() *provider.Error {
-	body, refused := x.server.readBody(x.w, x.r)
+	body, refused := x.server.readBody(x.w, x.r, x.caller)
 	if refused != nil {
 		return refused
 	}
 	x.body = int64(len(body))
+	if !utf8.Valid(body) { // readers differ in what they make of it, and the model's API may be the one that fails
+		return refusal(http.StatusBadRequest, "the request is not valid UTF-8")
+	}
 	req, err := x.format.DecodeRequest(body)
 	if err != nil {
 		var e *provider.Error

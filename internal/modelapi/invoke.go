@@ -17,12 +17,12 @@ const statusCancelled = 499
 // {tool, result}; a failure that the tool itself reports is a result with
 // isError. What keeps a tool from being run is {code, reason, next}.
 func (s *Server) invoke(w http.ResponseWriter, r *http.Request, c Caller) {
-	body, refused := s.readBody(w, r)
+	body, refused := s.readBody(w, r, c)
 	if refused != nil {
 		s.refuse(w, r, refused)
 		return
 	}
-	defer s.bodies.give(int64(len(body)))
+	defer s.bodies.give(c.Name, int64(len(body)))
 	i, err := readInvocation(body)
 	if err != nil {
 		s.refuseTool(w, http.StatusBadRequest, err)

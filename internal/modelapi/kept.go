@@ -145,7 +145,7 @@ func (x *exchange) before(id string) ([]provider.Message, *provider.Error) {
 		return nil, refusal(http.StatusServiceUnavailable, "the previous response cannot be read now; try again, or send the whole conversation as input")
 	case messages == nil:
 		return nil, x.noResponse(id)
-	case !x.server.bodies.take(int64(size)): // unlike in memory, it is this request's alone
+	case !x.server.bodies.take(x.caller.Name, int64(size)): // unlike in memory, it is this request's alone
 		return nil, tooMuch()
 	}
 	x.body += int64(size)

@@ -37,7 +37,7 @@ type Server struct {
 	past    *past
 	kept    *keeper
 	listens *shares // streams of MCP
-	bodies  budget
+	bodies  *budget
 
 	readiness readiness
 	handler   http.Handler
@@ -54,8 +54,8 @@ func New(opt Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: opt, keys: keys, gate: newGate(opt.MaxRequests), logger: opt.Logger,
-		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening), bodies: budget{most: opt.MaxBodies}, readiness: readiness{look: opt.Backend.Ready},
+		opt: opt, keys: keys, gate: newGate(opt.MaxRequests, len(keys)), logger: opt.Logger,
+		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening), bodies: newBudget(opt.MaxBodies, opt.MaxBody, len(keys)), readiness: readiness{look: opt.Backend.Ready},
 		paths: map[string]provider.Format{},
 	}
 	var responses provider.Format
@@ -135,16 +135,19 @@ func (s *Server) known(h func(http.ResponseWriter, *http.Request, Caller)) http.
 		if !ok {
 			return
 		}
-		switch s.gate.enter() {
+		switch s.gate.enter(caller.Name) {
 		case full:
 			s.refuse(w, r, &provider.Error{Status: http.StatusTooManyRequests, RetryAfter: time.Second, Message: "too many requests at one time; try again"})
+			return
+		case greedy:
+			s.refuse(w, r, &provider.Error{Status: http.StatusTooManyRequests, RetryAfter: time.Second, Message: "you have too many requests at one time; wait for one to end"})
 			return
 		case shut:
 			w.Header().Set("Connection", "close")
 			s.refuse(w, r, &provider.Error{Status: http.StatusServiceUnavailable, RetryAfter: time.Second, Message: "the server is shutting down; ask it again later"})
 			return
 		}
-		defer s.gate.leave()
+		defer s.gate.leave(caller.Name)
 		h(w, r, caller)
 	}
 }
@@ -174,12 +177,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 // shutdown does not wait for those that only listen.
 func (s *Server) mcp() http.Handler {
 	serve := func(w http.ResponseWriter, r *http.Request, c Caller) {
-		if !s.bodies.has(r.ContentLength) {
+		if !s.bodies.has(c.Name, r.ContentLength) {
 			s.refuse(w, r, tooMuch())
 			return
 		}
-		body := &weighed{ReadCloser: http.MaxBytesReader(w, r.Body, s.opt.MaxBody), of: &s.bodies}
-		defer func() { s.bodies.give(body.n) }()
+		body := &weighed{ReadCloser: http.MaxBytesReader(w, r.Body, s.opt.MaxBody), of: s.bodies, caller: c.Name}
+		defer func() { s.bodies.give(c.Name, body.n) }()
 		r.Body = timed(w, body)
 		w.Header().Set("X-Accel-Buffering", "no")
 		s.opt.MCP.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, c)))
