@@ -86,6 +86,7 @@ func (w watching) follow(set *toolset) (stop func()) {
 		return func() {}
 	}
 	changed := make(chan struct{}, 1)
+	changed <- struct{}{} // the plan that there is; before others come, which nobody takes yet
 	done := make(chan struct{})
 	unsubscribe := set.Subscribe(func(*turn.Plan) {
 		select {
@@ -93,7 +94,6 @@ func (w watching) follow(set *toolset) (stop func()) {
 		default: // the one that waits will see this plan
 		}
 	})
-	changed <- struct{}{}
 	var counting sync.WaitGroup
 	counting.Go(func() {
 		for {
