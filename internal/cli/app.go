@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -159,96 +160,26 @@ type toolset struct {
 	store    *store.Store        // with openOptions.calls, as is redactor
 	redactor *transcript.Redactor
 	watching watching // with openOptions.watch
-	close    func()
+	opened   []func() // closes what was opened, in the order of that
+}
+
+// close closes what was opened, the last first.
+func (s *toolset) close() {
+	for _, closeOne := range slices.Backward(s.opened) {
+		closeOne()
+	}
 }
 
 // open starts the configured sources.
 func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
-	cfg, err := a.loadConfig(ctx)
+	set, err := a.configured(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	if _, known := cfg.Agent(a.agent); a.agent != "" && !known {
-		return nil, usagef("no agent %q in %s", a.agent, cfg.Path)
-	}
-	ts := cfg.ToolSearchFor(a.agent)
-	mode := configuredMode(ts)
-	if opt.mode != "" {
-		mode = opt.mode
-	}
-	opt.scope.Agent = a.agent
-	pol, policyWarnings, err := newPolicy(cfg, opt.scope)
-	if err != nil {
+	if err := a.start(ctx, set, opt); err != nil {
+		set.close()
 		return nil, err
 	}
-	keep, err := serverFilter(cfg)
-	if err != nil {
-		return nil, err
-	}
-	servers, err := resolveServers(cfg)
-	if err != nil {
-		return nil, err
-	}
-	set := &toolset{cfg: cfg, search: ts, mode: mode, policy: pol}
-	if opt.watch {
-		if set.watching, err = a.openTelemetry(cfg.Telemetry); err != nil {
-			return nil, err
-		}
-	}
-	own, err := a.openOwnTools(ctx, cfg, opt)
-	if err != nil {
-		return nil, err
-	}
-	rec := &recording{close: func() {}}
-	if opt.calls {
-		if rec, err = a.openRecording(ctx, recordingOptions{cfg, pol, own.plugins, opt.serve}); err != nil {
-			own.close()
-			return nil, err
-		}
-		set.elicit, set.store, set.redactor = rec.elicit, rec.store, rec.redactor
-	}
-	applied := pol
-	if opt.all {
-		applied, keep = nil, nil
-	}
-	for _, w := range append(policyWarnings, rec.warnings...) {
-		set.warnings = append(set.warnings, w.String())
-	}
-	set.Toolset, err = toolsearch.New(ctx, toolsearch.Options{
-		Tools:   own.tools,
-		Servers: servers,
-		MCP: mcp.Options{
-			CacheDir: cacheDir(), Logger: a.logger(), ClientName: "toolsearch", ClientVersion: version,
-		},
-		Mode:      mode,
-		Limits:    catalog.Limits{Default: ts.SearchDefaultLimit, Max: ts.MaxSearchLimit},
-		Directory: turn.DirectoryConfig{Required: ts.Directory.Required},
-		Policy:    applied,
-		Keep:      keep,
-		Code:      a.codeOptions(ts),
-		Logger:    a.logger(),
-
-		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins, Hooks: rec.hooks, Output: cfg.Tools.Output,
-		Observe: set.watching.stage(), Observer: set.watching.observer(),
-	})
-	if err != nil {
-		rec.close()
-		own.close()
-		return nil, err
-	}
-	unfollow := set.watching.follow(set)
-	warned := func() {}
-	set.close = func() {
-		warned()
-		unfollow()
-		if err := set.Close(); err != nil {
-			fmt.Fprintf(a.std.err, "warning: stop the servers: %v\n", err)
-		}
-		rec.close()
-		own.close()
-		set.watching.close()
-	}
-	set.warnings = append(set.warnings, set.Warnings()...)
 	for _, w := range set.warnings {
 		fmt.Fprintf(a.std.err, "warning: %s\n", w)
 	}
@@ -259,9 +190,95 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 			return nil, err
 		}
 	case opt.calls:
-		warned = a.warnLater(ctx, set)
+		set.opened = append(set.opened, a.warnLater(ctx, set))
 	}
 	return set, nil
+}
+
+// configured reads what holds for a toolset.
+func (a *app) configured(ctx context.Context, opt openOptions) (*toolset, error) {
+	cfg, err := a.loadConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := cfg.Agent(a.agent); a.agent != "" && !known {
+		return nil, usagef("no agent %q in %s", a.agent, cfg.Path)
+	}
+	set := &toolset{cfg: cfg, search: cfg.ToolSearchFor(a.agent), mode: opt.mode}
+	if set.mode == "" {
+		set.mode = configuredMode(set.search)
+	}
+	opt.scope.Agent = a.agent
+	pol, warnings, err := newPolicy(cfg, opt.scope)
+	if err != nil {
+		return nil, err
+	}
+	set.policy = pol
+	for _, w := range warnings {
+		set.warnings = append(set.warnings, w.String())
+	}
+	return set, nil
+}
+
+// start opens the sources, what the calls of their tools pass, and the Toolset.
+// What it has opened when it fails is for close.
+func (a *app) start(ctx context.Context, set *toolset, opt openOptions) error {
+	cfg := set.cfg
+	keep, err := serverFilter(cfg)
+	if err != nil {
+		return err
+	}
+	servers, err := resolveServers(cfg)
+	if err != nil {
+		return err
+	}
+	if opt.watch {
+		if set.watching, err = a.openTelemetry(cfg.Telemetry); err != nil {
+			return err
+		}
+		set.opened = append(set.opened, set.watching.close)
+	}
+	own, err := a.openOwnTools(ctx, cfg, opt)
+	if err != nil {
+		return err
+	}
+	set.opened = append(set.opened, own.close)
+	rec := &recording{}
+	if opt.calls {
+		if rec, err = a.openRecording(ctx, recordingOptions{cfg, set.policy, own.plugins, opt.serve}); err != nil {
+			return err
+		}
+		set.opened = append(set.opened, rec.close)
+		set.elicit, set.store, set.redactor = rec.elicit, rec.store, rec.redactor
+	}
+	for _, w := range rec.warnings {
+		set.warnings = append(set.warnings, w.String())
+	}
+	applied := set.policy
+	if opt.all {
+		applied, keep = nil, nil
+	}
+	set.Toolset, err = toolsearch.New(ctx, toolsearch.Options{
+		Tools: own.tools, Servers: servers,
+		MCP:       mcp.Options{CacheDir: cacheDir(), Logger: a.logger(), ClientName: "toolsearch", ClientVersion: version},
+		Mode:      set.mode,
+		Limits:    catalog.Limits{Default: set.search.SearchDefaultLimit, Max: set.search.MaxSearchLimit},
+		Directory: turn.DirectoryConfig{Required: set.search.Directory.Required},
+		Policy:    applied, Keep: keep, Code: a.codeOptions(set.search), Logger: a.logger(),
+
+		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins, Hooks: rec.hooks, Output: cfg.Tools.Output,
+		Observe: set.watching.stage(), Observer: set.watching.observer(),
+	})
+	if err != nil {
+		return err
+	}
+	set.opened = append(set.opened, func() {
+		if err := set.Close(); err != nil {
+			fmt.Fprintf(a.std.err, "warning: stop the servers: %v\n", err)
+		}
+	}, set.watching.follow(set))
+	set.warnings = append(set.warnings, set.Warnings()...)
+	return nil
 }
 
 // configuredMode is the mode that the configuration asks for.
