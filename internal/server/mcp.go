@@ -34,6 +34,7 @@ type MCP struct {
 	elicit  *Elicitation
 	origin  call.Origin // of a client whose transport names no session
 	runs    runs
+	calls   inFlight
 	logger  *slog.Logger
 }
 
@@ -194,8 +195,17 @@ func (m *MCP) call(ctx context.Context, req *mcp.CallToolRequest) (mcp.Result, e
 	if req.Params == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "tools/call: params are missing"}
 	}
+	origin := m.originOf(req.Session, req.Extra)
+	if full := m.calls.enter(origin.Caller); full != nil {
+		raw, err := marshalResult(surface.Failure(full))
+		if err != nil {
+			return nil, err
+		}
+		return newRawResult(raw, req.ProtocolVersion()), nil
+	}
+	defer m.calls.leave(origin.Caller)
 	m.ready(ctx)
-	ctx = m.runs.enter(ctx, req.Session, m.originOf(req.Session, req.Extra), m.surface.View())
+	ctx = m.runs.enter(ctx, req.Session, origin, m.surface.View())
 	return m.elicit.serve(ctx, req, m.progress(ctx, req), func(ctx context.Context, progress func(tool.Progress)) (mcp.Result, error) {
 		return m.answer(ctx, req, progress)
 	})
