@@ -56,7 +56,7 @@ func NewHTTP(o HTTPOptions) http.Handler {
 			opening.ServeHTTP(w, r)
 		}
 	})
-	return identified(unbatched(serve), o.User)
+	return identified(unbatched(serve, o.MaxBody), o.User)
 }
 
 // identified tells the SDK who asks, which it takes only from its own check of

@@ -15,13 +15,15 @@ import (
 const maxBatch = 16
 
 // unbatched passes on requests of one message, and of a batch that is short enough.
-func unbatched(next http.Handler) http.Handler {
+// It reads most bytes at most: what is longer is for the handler to refuse.
+func unbatched(next http.Handler, most int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			next.ServeHTTP(w, r)
 			return
 		}
-		in := bufio.NewReader(r.Body)
+		limited := http.MaxBytesReader(w, r.Body, most)
+		in := bufio.NewReader(limited)
 		n, seen := countMessages(in)
 		if n > maxBatch {
 			w.Header().Set("Connection", "close") // the rest of it is not waited for
@@ -31,7 +33,7 @@ func unbatched(next http.Handler) http.Handler {
 		body := struct {
 			io.Reader
 			io.Closer
-		}{io.MultiReader(bytes.NewReader(seen), in), r.Body}
+		}{io.MultiReader(bytes.NewReader(seen), in), limited}
 		r = r.Clone(r.Context())
 		r.Body = body
 		next.ServeHTTP(w, r)

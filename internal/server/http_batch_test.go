@@ -77,3 +77,35 @@ func TestBatchesAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A batch is looked through no further than a request may be long.
+func TestBatchesAreReadWithinTheBody(t *testing.T) {
+	set, err := toolsearch.New(t.Context(), toolsearch.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	srv := server.NewMCP(server.Options{Surface: set.Surface(), Version: "1"})
+	const most, sent = 1 << 20, 64 << 20
+	h := server.NewHTTP(server.HTTPOptions{
+		Server: func(*http.Request) *server.MCP { return srv }, MaxBody: most, User: func(*http.Request) string { return "" },
+	})
+	rest := &io.LimitedReader{R: endless{}, N: sent}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", io.MultiReader(strings.NewReader(`["`), rest))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	if read := sent - rest.N; w.Code != http.StatusRequestEntityTooLarge || read > 2*most {
+		t.Errorf("%d after %d bytes, want 413 after some %d: %s", w.Code, read, most, w.Body)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
