@@ -24,7 +24,8 @@ type PagerConfig struct {
 // Pager holds the full texts of results that were cut, for a while, so that a
 // model can read on. A handle is unguessable and good only for who got it: the
 // same caller in the same session. The oldest texts go first when the bounds are
-// reached, an owner's own before those of others. It is safe for concurrent use.
+// reached: an owner's own, and then those of the caller that has most, in however
+// many sessions. It is safe for concurrent use.
 type Pager struct {
 	cfg PagerConfig
 
@@ -86,7 +87,8 @@ func (p *Pager) Hold(o Origin, text string) (handle string, ok bool) {
 		p.dropOldest(func(h *held) bool { return h.owner == owner })
 	}
 	for p.order.Len() > 0 && (p.order.Len() >= p.cfg.Texts || p.bytes+len(text) > p.cfg.Bytes) {
-		p.dropOldest(func(*held) bool { return true })
+		greediest := p.greediest()
+		p.dropOldest(func(h *held) bool { return greediest[h.owner.caller] })
 	}
 	h := &held{handle: rand.Text(), owner: owner, text: text, since: p.cfg.Now()} // 128 random bits and more
 	p.texts[h.handle] = p.order.PushBack(h)
@@ -98,6 +100,23 @@ func (p *Pager) Hold(o Origin, text string) (handle string, ok bool) {
 	use.texts++
 	use.bytes += len(text)
 	return h.handle, true
+}
+
+// greediest are the callers that take up most of what is bounded.
+func (p *Pager) greediest() map[string]bool {
+	share := map[string]int{} // of both bounds, in parts that can be added
+	most := 0
+	for owner, use := range p.owners {
+		share[owner.caller] += use.texts*max(1, p.cfg.Bytes/p.cfg.Texts) + use.bytes
+		most = max(most, share[owner.caller])
+	}
+	out := map[string]bool{}
+	for caller, n := range share {
+		if n == most {
+			out[caller] = true
+		}
+	}
+	return out
 }
 
 func (p *Pager) expire() {

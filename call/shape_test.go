@@ -541,3 +541,25 @@ func BenchmarkShape(b *testing.B) {
 		b.ReportMetric(float64(shape)/float64(valid), "×json.Valid")
 	})
 }
+
+// Who holds much in many sessions pushes out its own texts, and nobody else's.
+func TestPagerKeepsWhatOthersRead(t *testing.T) {
+	pager, err := call.NewPager(call.PagerConfig{Texts: 8, Bytes: 4000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := call.Origin{Session: "s", Caller: "bob"}
+	handle, ok := pager.Hold(bob, "what bob reads")
+	if !ok {
+		t.Fatal("not held")
+	}
+	for i := range 100 {
+		size := 1 + i%2*900 // by number, and by bytes
+		if _, ok := pager.Hold(call.Origin{Session: fmt.Sprint("s", i), Caller: "alice"}, strings.Repeat("a", size)); !ok {
+			t.Fatalf("text %d is not held", i)
+		}
+	}
+	if _, err := pager.Page(bob, call.PageRequest{Handle: handle}, 1000); err != nil {
+		t.Errorf("the text of bob: %v", err)
+	}
+}
