@@ -312,12 +312,13 @@ func TestHugeAnswerIsRefusedWithoutExhaustingMemory(t *testing.T) {
 
 func TestOddAnswers(t *testing.T) {
 	m := started(t, quick(), scripted(t, "s", mcptest.Script{Tools: listed(
-		mcptest.ToolDeep, mcptest.ToolRefuse, mcptest.ToolInput, mcptest.ToolEcho, "unheard", "scalar", "masked", "twice", "task"),
+		mcptest.ToolDeep, mcptest.ToolRefuse, mcptest.ToolInput, mcptest.ToolEcho, "unheard", "scalar", "masked", "twice", "task", "unsaid"),
 		Results: map[string]json.RawMessage{
 			"scalar": json.RawMessage(`"just a string"`),
 			"masked": json.RawMessage(`{"resultType":"input_required","RESULTTYPE":"complete","inputRequests":{"approval":{"method":"elicitation/create","params":{}}},"content":[]}`),
 			"twice":  json.RawMessage(`{"resultType":"complete","resultType":"input_required","inputRequests":{},"content":[]}`),
 			"task":   json.RawMessage(`{"resultType":["complete"],"content":[]}`),
+			"unsaid": json.RawMessage(`{"resultType":null,"structuredContent":null,"isError":null,"_meta":null,"content":[{"type":"text","text":"fine"}]}`),
 		},
 	}))
 	t.Run("deeply nested", func(t *testing.T) {
@@ -351,6 +352,11 @@ func TestOddAnswers(t *testing.T) {
 	t.Run("of no kind that is known", func(t *testing.T) {
 		_, err := call(t, m, "task", `{}`)
 		wantError(t, err, tool.CodeFailed, "no result")
+	})
+	t.Run("null for what is left out", func(t *testing.T) {
+		if res, err := call(t, m, "unsaid", `{}`); err != nil || res.IsError || res.Text() != "fine" {
+			t.Errorf("%+v, %v", res, err)
+		}
 	})
 	t.Run("no object", func(t *testing.T) {
 		_, err := call(t, m, "scalar", `{}`)

@@ -294,7 +294,7 @@ func readResult(s *server, inv *invoker, raw json.RawMessage) (*tool.Result, err
 	}
 	kind := members.Get("resultType")
 	switch name, ok := tool.ReadString(kind); {
-	case kind == nil, ok && name == "complete":
+	case tool.Absent(kind), ok && name == "complete": // some write null for what they leave out
 		return res, nil
 	case ok && name == "input_required":
 		return nil, &tool.Error{
