@@ -11,6 +11,7 @@ import (
 // Bounds of a Memory.
 const (
 	MaxMemoryPending = 1000 // records that are pending
+	MaxCallerPending = 250  // of them, those of one named caller: its flood keeps nobody else from asking
 	maxMemory        = 4000 // records in all; the oldest answered ones make room
 )
 
@@ -30,16 +31,19 @@ func (m *Memory) Put(ctx context.Context, r Record) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	pending := 0
+	pending, own := 0, 0
 	for _, old := range m.records {
 		if old.ID == r.ID {
 			return fmt.Errorf("keep approval %q: the id exists", r.ID)
 		}
 		if old.State == Pending {
 			pending++
+			if old.Caller == r.Caller {
+				own++
+			}
 		}
 	}
-	if r.State == Pending && pending >= MaxMemoryPending {
+	if r.State == Pending && (pending >= MaxMemoryPending || r.Caller != "" && own >= MaxCallerPending) {
 		return fmt.Errorf("keep approval %q: %w", r.ID, ErrFull)
 	}
 	if len(m.records) >= maxMemory && !m.makeRoom() {

@@ -98,3 +98,25 @@ func TestPendingRequestsOfOneCaller(t *testing.T) {
 	}
 	blocked(t, do(g, target, `{"n":-1}`, call.Origin{Caller: "bob"}), "is pending")
 }
+
+// A caller that leaves many requests unanswered stops nobody else.
+func TestMemoryIsBoundedPerCaller(t *testing.T) {
+	var m approval.Memory
+	now := time.Now()
+	put := func(caller, id string) error {
+		return m.Put(t.Context(), approval.Record{ID: id, Caller: caller, State: approval.Pending, Created: now, Expires: now.Add(time.Hour)})
+	}
+	for i := range approval.MaxCallerPending {
+		if err := put("ann", fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := put("ann", "one more"); !errors.Is(err, approval.ErrFull) {
+		t.Errorf("one more of the same caller: %v", err)
+	}
+	for _, caller := range []string{"bob", ""} {
+		if err := put(caller, "of "+caller); err != nil {
+			t.Errorf("of %q: %v", caller, err)
+		}
+	}
+}

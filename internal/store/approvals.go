@@ -33,8 +33,12 @@ const (
 	ApprovePattern ApprovalScope = "pattern"
 )
 
-// MaxPending bounds the requests that wait for an answer.
-const MaxPending = 10_000
+// MaxPending bounds the requests that wait for an answer, and MaxCallerPending
+// those of one named caller, so that nobody's flood keeps others from asking.
+const (
+	MaxPending       = 10_000
+	MaxCallerPending = 1_000
+)
 
 // maxApprovals bounds all of them; the oldest answered ones make room.
 const maxApprovals = 100_000
@@ -64,9 +68,13 @@ type Approval struct {
 func (s *Store) PutApproval(ctx context.Context, a Approval) error {
 	op := fmt.Sprintf("put approval %q into", a.ID)
 	return s.change(ctx, op, func(tx *sql.Tx) error {
-		var pending, all int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FROM approvals`).Scan(&pending, &all); err != nil {
+		var pending, own, all int
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'pending' AND caller = ?), count(*) FROM approvals`,
+			a.Caller).Scan(&pending, &own, &all); err != nil {
 			return err
+		}
+		if a.State == ApprovalPending && a.Caller != "" && own >= MaxCallerPending {
+			return &Error{Op: op, Path: s.path, Err: fmt.Errorf("%w: %d requests of %q are pending", ErrLimit, own, a.Caller), Hint: "answer some with 'toolsearch approvals'"}
 		}
 		if a.State == ApprovalPending && pending >= MaxPending {
 			return &Error{Op: op, Path: s.path, Err: fmt.Errorf("%w: %d requests are pending", ErrLimit, pending), Hint: "answer some with 'toolsearch approvals'"}
