@@ -42,6 +42,9 @@ const (
 	viewDirect    = "direct"
 	// otherName stands for the tools and blockers beyond the bound of a metric.
 	otherName = "_other"
+	// clientName stands for every tool that a caller brings: callers read the metrics
+	// too, and what one of them names would take the places of the others.
+	clientName = "_client"
 )
 
 // Outcomes of a call.

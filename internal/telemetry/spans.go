@@ -186,7 +186,11 @@ func (m *metrics) called(t *tool.Tool, v verdict, took time.Duration) {
 	if t.Source.Valid() {
 		source = string(t.Source)
 	}
-	m.calls.WithLabelValues(m.tools.get(t.Name), source, v.outcome).Inc()
+	name := clientName
+	if t.Source != tool.Client {
+		name = m.tools.get(t.Name)
+	}
+	m.calls.WithLabelValues(name, source, v.outcome).Inc()
 	m.callTime.WithLabelValues(source, v.outcome).Observe(took.Seconds())
 	if v.outcome == outcomeBlocked {
 		m.blocked.WithLabelValues(m.blockers.get(v.by)).Inc()

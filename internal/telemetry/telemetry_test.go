@@ -210,6 +210,37 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
+// What a caller names its own tools is nobody else's to read, and takes no place of
+// the tools that are everybody's.
+func TestNamesOfCallersToolsAreNotInMetrics(t *testing.T) {
+	tel := start(t, telemetry.Options{})
+	p := call.New(tel.Stage())
+	for i := range telemetry.MaxToolNames + 1 {
+		own := mcpTool(fmt.Sprintf("secret_project_%d", i), fine)
+		own.Source = tool.Client
+		if _, err := p.Call(t.Context(), call.Request{Target: own}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Call(t.Context(), call.Request{Target: mcpTool("known", fine)}); err != nil {
+		t.Fatal(err)
+	}
+	got := scrape(t, tel)
+	for s := range got {
+		if strings.Contains(s, "secret") {
+			t.Errorf("the metrics have %s", s)
+		}
+	}
+	for series, want := range map[string]string{
+		`toolsearch_calls_total{gen_ai_tool_name="_client",outcome="ok",source="client"}`: fmt.Sprint(telemetry.MaxToolNames + 1),
+		`toolsearch_calls_total{gen_ai_tool_name="known",outcome="ok",source="mcp"}`:      "1",
+	} {
+		if got[series] != want {
+			t.Errorf("%s is %q, want %s", series, got[series], want)
+		}
+	}
+}
+
 // Calls and searches stand under the span of their run, with or without its
 // context, and what they are about stays here.
 func TestSpans(t *testing.T) {
