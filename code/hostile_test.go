@@ -250,3 +250,33 @@ func TestArgumentsThatRunCode(t *testing.T) {
 		}
 	})
 }
+
+// What runs while the outcome is written begins no calls: nobody would hear their
+// answers, and the outcome is that of a run which is over.
+func TestNothingIsCalledWhileTheOutcomeIsWritten(t *testing.T) {
+	const late = `const late = () => { for (let i = 0; i < 3; i++) openclaw.tools.call("late", {i}).then(() => {}); };`
+	eachRuntime(t, func(t *testing.T, o code.Options) {
+		r := newRunner(t, o)
+		for _, c := range []struct {
+			name, body, want string
+			kind             code.Kind
+		}{
+			{"a value's toJSON", late + `return {toJSON() { late(); return "x" }}`, `"x"`, ""},
+			{"a value's getter", late + `return {get x() { late(); return 1 }}`, `{"x":1}`, ""},
+			{"an error's message", late + `throw Object.defineProperty(new Error(), "message", {get() { late(); return "m" }})`, `null`, code.KindThrown},
+		} {
+			var called atomic.Int64
+			report := run(t, r, c.body, &host{call: func(context.Context, string, json.RawMessage) (code.CallReply, error) {
+				called.Add(1)
+				return code.CallReply{Result: &tool.Result{}}, nil
+			}})
+			var kind code.Kind
+			if report.Error != nil {
+				kind = report.Error.Kind
+			}
+			if string(report.Value) != c.want || kind != c.kind || report.OK != (c.kind == "") || called.Load() != 0 || len(report.Calls) != 0 {
+				t.Errorf("%s: %s, %+v, and %d calls were made", c.name, report.Value, report.Error, called.Load())
+			}
+		}
+	})
+}

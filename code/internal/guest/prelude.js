@@ -231,6 +231,7 @@
   const waiting = { __proto__: null };
   const flying = parse("[" + "null,".repeat(63) + "null]");
   let head = 0, tail = 0, inFlight = 0, made = 0;
+  let over = false; // the outcome is being written, by which code of the body's may run
 
   function launch(request) {
     let i = 0;
@@ -245,6 +246,8 @@
     request[BEGUN] = true;
     if (request[TYPE] === BAD) {
       request[REJECT](request[SITE]);
+    } else if (over) {
+      request[REJECT](failure("the code has ended: nothing is called any more", "cancelled", undefined, request[SITE]));
     } else if (++made > limits.calls) {
       request[REJECT](failure("the limit of " + limits.calls + " tool requests in one run is used up", "limit_exhausted", undefined, request[SITE]));
     } else if (inFlight < limits.inFlight) {
@@ -539,6 +542,7 @@
   // idle is asked when no job is left. It returns true when the run is over.
   function $bridge_idle() {
     if (inFlight > 0) return false;
+    over = true;
     try {
       if (state === RETURNED) report(outcome);
       else if (state === THREW) reportError(outcome);
