@@ -134,6 +134,9 @@ func (r *Runtime) Start(ctx context.Context, req Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseKept(&req, model); err != nil {
+		return nil, err
+	}
 	upstream, err := r.client(model)
 	if err != nil {
 		return nil, err
@@ -305,6 +308,20 @@ func conversation(req *Request) string {
 func newID() string { return "r-" + rand.Text() }
 
 // refuse is a refusal in the words of a model API.
+// refuseKept refuses what only an API of Responses keeps, for a model behind another
+// one: it would hear the new messages alone, and nobody would know.
+func refuseKept(req *Request, m Model) error {
+	if req.API != provider.Responses || m.API == provider.Responses {
+		return nil
+	}
+	for _, name := range []string{"conversation", "prompt"} {
+		if !tool.Absent(req.Fields.Get(name)) {
+			return refuse(http.StatusBadRequest, name, fmt.Sprintf("%s: model %s is behind another API, which keeps none; send all of it as input, or go on with previous_response_id", name, m.Ref()))
+		}
+	}
+	return nil
+}
+
 func refuse(status int, param, message string) *provider.Error {
 	return &provider.Error{Status: status, Type: "invalid_request_error", Param: param, Message: message}
 }

@@ -48,3 +48,33 @@ func TestNamesByTheHundredThousand(t *testing.T) {
 		})
 	}
 }
+
+// What the API of a model does not keep is refused: the model would hear the new
+// messages alone. The API that keeps it is asked.
+func TestConversationsThatNobodyKeeps(t *testing.T) {
+	for _, tt := range []struct {
+		api    provider.API
+		field  string
+		value  string
+		refuse bool
+	}{
+		{provider.Chat, "conversation", `"conv_1"`, true},
+		{provider.Chat, "conversation", `{"id":"conv_1"}`, true},
+		{provider.Messages, "prompt", `{"id":"pmpt_1"}`, true},
+		{provider.Messages, "conversation", `null`, false},
+		{provider.Responses, "conversation", `"conv_1"`, false},
+	} {
+		r := newRig(t, rigOptions{api: tt.api, script: mock.Agent(), tools: []*tool.Tool{core("forecast", "Forecast")}})
+		run, err := r.runtime.Start(t.Context(), agent.Request{Request: provider.Request{
+			API: provider.Responses, Messages: []provider.Message{user("hi")}, Fields: tool.Object{{Name: tt.field, Value: json.RawMessage(tt.value)}},
+		}})
+		if err == nil {
+			run.Close()
+		}
+		var refused *provider.Error
+		errors.As(err, &refused)
+		if got := refused != nil && refused.Status == http.StatusBadRequest && refused.Param == tt.field; got != tt.refuse || err != nil && !tt.refuse {
+			t.Errorf("%s %s for a model of %v: %v, want a refusal: %t", tt.field, tt.value, tt.api, err, tt.refuse)
+		}
+	}
+}
