@@ -40,7 +40,7 @@ func envelope(target catalog.Hit, res *tool.Result) (*tool.Result, error) {
 }
 
 // readable is what a model reads of a result: its details, else its text, and
-// both where the text is more than a JSON copy of the details.
+// both where the text is more than a copy of the details or of a part of them.
 func readable(res *tool.Result) json.RawMessage {
 	text := res.Text()
 	if len(res.Details) == 0 || !json.Valid(res.Details) {
@@ -49,9 +49,33 @@ func readable(res *tool.Result) json.RawMessage {
 	if text == "" || json.Valid([]byte(text)) {
 		return res.Details
 	}
+	switch copied, alone := holdsText(res.Details, text); {
+	case alone:
+		return encodeString(text)
+	case copied:
+		return res.Details
+	}
 	out := append(json.RawMessage(`{"text":`), encodeString(text)...)
 	out = append(append(out, `,"details":`...), res.Details...)
 	return append(out, '}')
+}
+
+// holdsText reports whether a member of the details is the text, and whether it
+// is the only one: many servers give a text both ways.
+func holdsText(details json.RawMessage, text string) (copied, alone bool) {
+	members, err := tool.SplitObject(details)
+	if err != nil {
+		return false, false
+	}
+	for _, m := range members {
+		if len(m.Value) < len(text) { // escapes only make it longer
+			continue
+		}
+		if s, ok := tool.ReadString(m.Value); ok && s == text {
+			return true, len(members) == 1
+		}
+	}
+	return false, false
 }
 
 func encodeString(s string) json.RawMessage {

@@ -223,6 +223,45 @@ func TestEnvelopeKeepsBlocks(t *testing.T) {
 	}
 }
 
+// What a server says both as text and as structured content is read once.
+func TestResultsAreReadOnce(t *testing.T) {
+	const text = "line 1\nline \"2\" – é"
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ text, details, want string }{
+		"text alone":              {text, ``, string(encoded)},
+		"a JSON copy":             {`{"n": 1}`, `{"n":1}`, `{"n":1}`},
+		"the one member":          {text, `{"content":` + string(encoded) + `}`, string(encoded)},
+		"in other escapes":        {"é", `{"content":"\u00e9"}`, `"é"`},
+		"one of several":          {text, `{"path":"a","content":` + string(encoded) + `}`, `{"path":"a","content":` + string(encoded) + `}`},
+		"a summary":               {"2 files", `{"files":["a","b"]}`, `{"text":"2 files","details":{"files":["a","b"]}}`},
+		"a part of a member":      {"line", `{"content":"line 1"}`, `{"text":"line","details":{"content":"line 1"}}`},
+		"a member further inside": {"a", `{"x":{"content":"a"}}`, `{"text":"a","details":{"x":{"content":"a"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := &tool.Tool{
+				ID: "mcp:files:read", Source: tool.MCP, Owner: "files", Name: "read", Input: tool.RawSchema(`{}`),
+				Invoker: tool.InvokerFunc(func(context.Context, tool.Call) (*tool.Result, error) {
+					return &tool.Result{Content: []tool.Content{tool.Text(c.text)}, Details: json.RawMessage(c.details)}, nil
+				}),
+			}
+			var got, want struct{ Result any }
+			shown := control(t, newSurface(t, read), surface.ToolCall, `{"id":"read"}`).Content[0].Text()
+			if err := json.Unmarshal([]byte(shown), &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(`{"result":`+c.want+`}`), &want); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("the model reads %s (-want +got):\n%s", shown, d)
+			}
+		})
+	}
+}
+
 func TestSearchArguments(t *testing.T) {
 	var tools []*tool.Tool
 	for i := range 30 {
