@@ -3,6 +3,7 @@ package toolsearch_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 
@@ -59,7 +60,7 @@ func TestReplacedArgumentsPassEverythingAgain(t *testing.T) {
 	}{
 		"others":  {`{"to":"bob"}`, "", []string{`{"to":"ann"}`, `{"to":"bob"}`}, []string{`{"to":"bob"}`}},
 		"same":    {`{"to":"ann"}`, "", []string{`{"to":"ann"}`}, []string{`{"to":"ann"}`}},
-		"invalid": {`{"to":1}`, tool.CodeInvalidArgs, []string{`{"to":"ann"}`}, nil}, // nobody is asked about them
+		"invalid": {`{"to":1}`, tool.CodeBlocked, []string{`{"to":"ann"}`}, nil}, // nobody is asked about them
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules, _, err := approval.Compile(approval.RuleSet{Otherwise: approval.RuleAsk})
@@ -93,6 +94,10 @@ func TestReplacedArgumentsPassEverythingAgain(t *testing.T) {
 			_, err = set.Call(t.Context(), "send", json.RawMessage(`{"to":"ann"}`))
 			if err != nil && tool.CodeOf(err) != c.code || (err == nil) != (c.code == "") {
 				t.Errorf("the call answered %v, want code %q", err, c.code)
+			}
+			var te *tool.Error
+			if errors.As(err, &te) && (te.By != "replace" || len(te.Details) > 0) {
+				t.Errorf("%v is said to be of %q, with %s for the model to mend", err, te.By, te.Details)
 			}
 			if !slices.Equal(asked, c.asked) || !slices.Equal(*sent, c.sent) {
 				t.Errorf("asked about %q, sent to %q; want %q, %q", asked, *sent, c.asked, c.sent)

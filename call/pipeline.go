@@ -23,6 +23,8 @@ type Request struct {
 	Args     json.RawMessage     // a JSON object; empty means {}
 	Progress func(tool.Progress) // may be nil
 	Origin   Origin
+	// ReplacedBy names the hook that wrote Args, "" where they are the caller's.
+	ReplacedBy string
 }
 
 // Origin says who asked. Identity decides what is allowed and approved; the

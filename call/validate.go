@@ -34,6 +34,9 @@ func ValidateInput(schemas *schema.Cache) Stage {
 				return nil, badSchema(r.Target, "input", err)
 			case err == nil:
 				if err := compiled.Validate(r.Args); err != nil {
+					if r.ReplacedBy != "" {
+						return nil, badReplacement(r, err)
+					}
 					return nil, invalidArgs(r.Target, raw, err)
 				}
 			}
@@ -56,6 +59,17 @@ func badSchema(t *tool.Tool, which string, err error) error {
 		Code:   tool.CodeBadSchema,
 		Reason: fmt.Sprintf("%s was not called: its %s schema does not compile: %v", t.ID, which, err),
 		Next:   "Its plugin must be mended; use another tool.",
+		Err:    err,
+	}
+}
+
+// badReplacement is not the caller's to mend.
+func badReplacement(r Request, err error) error {
+	return &tool.Error{
+		Code:   tool.CodeBlocked,
+		By:     r.ReplacedBy,
+		Reason: fmt.Sprintf("%s was not called: the hook put other arguments in place of yours, and those are wrong: %v", r.Target.ID, err),
+		Next:   "Nothing is wrong with your arguments. Tell the user that the hook must be mended.",
 		Err:    err,
 	}
 }

@@ -47,7 +47,7 @@ func (s *Set) runBefore(ctx context.Context, r *call.Request) error {
 		switch d.Verdict {
 		case Continue:
 		case Replace:
-			r.Args = d.Args
+			r.Args, r.ReplacedBy = d.Args, h.Name
 		case Ask:
 			askedBy = append(askedBy, h.Name)
 			if d.Reason != "" {
