@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/catalog"
+	"github.com/toolsearch/toolsearch/internal/editdistance"
 	"github.com/toolsearch/toolsearch/rank"
 	"github.com/toolsearch/toolsearch/schema"
 	"github.com/toolsearch/toolsearch/tool"
@@ -187,10 +188,28 @@ func (v *View) byName(name string) (*tool.Tool, error) {
 	if t, ok := v.Direct.Lookup(name); ok {
 		return t, nil
 	}
-	if v.Catalog != nil && !IsControl(name) {
-		return resolve(v.Catalog, name)
+	unknown := &tool.Error{Code: tool.CodeUnknownTool, Reason: fmt.Sprintf("no tool is named %q", tool.Clean(name, 200))}
+	if meant := nearControl(v.Mode, name); meant != "" {
+		unknown.Next = fmt.Sprintf("Did you mean %s?", meant)
 	}
-	return nil, &tool.Error{Code: tool.CodeUnknownTool, Reason: fmt.Sprintf("no tool is named %q", tool.Clean(name, 200))}
+	if v.Catalog == nil || IsControl(name) {
+		return nil, unknown
+	}
+	t, err := resolve(v.Catalog, name)
+	if err != nil && unknown.Next != "" {
+		return nil, unknown // tools of other names are further away
+	}
+	return t, err
+}
+
+// nearControl is the control that a misspelt name means, "" for none.
+func nearControl(m Mode, name string) string {
+	for _, control := range controls(m) {
+		if len(name) <= 2*len(control) && editdistance.Of([]byte(name), []byte(control)) <= 2 {
+			return control
+		}
+	}
+	return ""
 }
 
 func (s *Surface) control(ctx context.Context, c *catalog.Catalog, name string, r Request) (*tool.Result, error) {

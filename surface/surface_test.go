@@ -330,4 +330,9 @@ func TestHiddenToolByExactName(t *testing.T) {
 	if _, err := s.Call(t.Context(), "nothing_like_it", surface.Request{}); tool.CodeOf(err) != tool.CodeUnknownTool {
 		t.Errorf("got %v, want an unknown tool", err)
 	}
+	for _, name := range []string{"tool_serch", "toolsearch", "tool-search"} {
+		if _, err := s.Call(t.Context(), name, surface.Request{}); tool.CodeOf(err) != tool.CodeUnknownTool || !strings.Contains(err.Error(), "Did you mean tool_search?") {
+			t.Errorf("%s: got %v, want tool_search to be named", name, err)
+		}
+	}
 }

@@ -150,6 +150,10 @@ func printGuestError(s *streams, a *surface.CodeAnswer) {
 		fmt.Fprintf(s.err, "hint: %s\n", oneLine(e.Hint, 500))
 	}
 	for _, c := range a.Calls {
+		if c.Outcome == code.Failed {
+			fmt.Fprintf(s.err, "call of %s: %s\n", oneLine(c.ID, 200), oneLine(c.Error, 300))
+			continue
+		}
 		fmt.Fprintf(s.err, "already called %s: %s\n", oneLine(c.ID, 200), c.Outcome)
 	}
 }
