@@ -52,8 +52,9 @@ func HeaderSecrets(value string) []string {
 }
 
 // AddressSecrets are the password of a URL, or the user where there is no password,
-// as tokens are written, and those values of its query that count. They are
-// sorted; what is no URL has none.
+// as tokens are written; those values of its query that count; and what looks like
+// a token in its path, where some MCP servers have their only key. They are sorted;
+// what is no URL has none.
 func AddressSecrets(address string, counts func(name, value string) bool) []string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -72,8 +73,37 @@ func AddressSecrets(address string, counts func(name, value string) bool) []stri
 			}
 		}
 	}
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if looksLikeToken(part) {
+			out = append(out, part)
+		}
+	}
 	slices.Sort(out)
 	return out
+}
+
+// leastToken is the length in bytes from which on letters with digits among them
+// are taken for a token, not for a name.
+const leastToken = 20
+
+// looksLikeToken reports a run of letters and digits that no word has.
+func looksLikeToken(s string) bool {
+	run, digits, letters := 0, 0, 0
+	for _, c := range []byte(s) {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+			letters++
+		default:
+			run, digits, letters = 0, 0, 0
+			continue
+		}
+		if run++; run >= leastToken && digits > 0 && letters > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // quotedForm is what stands between the quotes of a JSON string.

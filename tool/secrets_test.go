@@ -71,3 +71,23 @@ func TestSecretsOfHeadersAndAddresses(t *testing.T) {
 		}
 	}
 }
+
+func TestAddressSecrets(t *testing.T) {
+	all := func(string, string) bool { return true }
+	for address, want := range map[string]string{
+		"https://h/mcp":                                  "",
+		"https://ann:pw1@h/mcp":                          "pw1",
+		"https://tok2@h/mcp":                             "tok2",
+		"https://h/mcp?a=b3&c=":                          " b3",
+		"https://h/api/mcp/s/NmQxZjE4YWMtNTQ4Mi00/mcp":   "NmQxZjE4YWMtNTQ4Mi00",
+		"https://h/s/AbCdEfGh0123456789IjKl==/sse":       "AbCdEfGh0123456789IjKl==",
+		"https://h/openai/deployments/gpt-4o-2024-07-18": "",
+		"https://h/internationalization-of-everything":   "",
+		"https://h/v1/20261130":                          "",
+		"no address%zz":                                  "",
+	} {
+		if got := strings.Join(tool.AddressSecrets(address, all), " "); got != want {
+			t.Errorf("%s: got %q, want %q", address, got, want)
+		}
+	}
+}
