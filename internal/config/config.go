@@ -19,7 +19,6 @@
 package config
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -50,8 +49,6 @@ type Config struct {
 	Telemetry Telemetry
 	Agents    []Agent // in the file's order
 	Warnings  []Warning
-
-	digest [sha256.Size]byte // of the file's bytes
 }
 
 // Tools is the section tools.
