@@ -16,6 +16,7 @@ import (
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/internal/server"
 	"github.com/toolsearch/toolsearch/internal/store"
+	"github.com/toolsearch/toolsearch/pin"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/source/core"
 	"github.com/toolsearch/toolsearch/source/jsonl"
@@ -124,7 +125,7 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
 		cat, err := catalog.Build(catalog.Input{Tools: tools})
 		return cat, func() {}, err
 	}
-	set, err := a.open(ctx, openOptions{core: true, wait: true})
+	set, err := a.open(ctx, openOptions{core: true, held: true, wait: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,6 +140,7 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
 // openOptions say how the configured sources are opened.
 type openOptions struct {
 	calls bool         // whether tools may be called: this needs the store
+	held  bool         // whether changed definitions are held without calls too: this needs the store
 	serve bool         // whether an MCP client asks
 	watch bool         // whether the program runs for long, and telemetry is opened as configured
 	core  bool         // whether core tools are on when the configuration does not say
@@ -156,11 +158,11 @@ type toolset struct {
 	mode     surface.Mode // as asked for, before planning
 	policy   *policy.Policy
 	warnings []string
-	elicit   *server.Elicitation // with openOptions.serve
-	store    *store.Store        // with openOptions.calls, as is redactor
-	redactor *transcript.Redactor
-	watching watching // with openOptions.watch
-	opened   []func() // closes what was opened, in the order of that
+	elicit   *server.Elicitation  // with openOptions.serve
+	store    *store.Store         // with openOptions.calls, or held unless pins are off
+	redactor *transcript.Redactor // with openOptions.calls
+	watching watching             // with openOptions.watch
+	opened   []func()             // closes what was opened, in the order of that
 }
 
 // close closes what was opened, the last first.
@@ -245,9 +247,14 @@ func (a *app) start(ctx context.Context, set *toolset, opt openOptions) error {
 	set.opened = append(set.opened, own.close)
 	rec := &recording{}
 	if opt.calls {
-		if rec, err = a.openRecording(ctx, recordingOptions{cfg, set.policy, own.plugins, opt.serve}); err != nil {
-			return err
-		}
+		rec, err = a.openRecording(ctx, recordingOptions{cfg, set.policy, own.plugins, opt.serve})
+	} else if opt.held && cfg.Tools.Pins != pin.Off {
+		rec, err = a.openHolding(ctx, cfg.Tools.Pins)
+	}
+	if err != nil {
+		return err
+	}
+	if rec.close != nil {
 		set.opened = append(set.opened, rec.close)
 		set.elicit, set.store, set.redactor = rec.elicit, rec.store, rec.redactor
 	}
@@ -357,7 +364,7 @@ func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]stri
 	var tools []*tool.Tool
 	if a.catalogFile != "" {
 		tools, _, _ = jsonl.LoadFile(cmd.Context(), a.catalogFile, jsonl.Options{}) // no completions for a bad file
-	} else if set, err := a.open(cmd.Context(), openOptions{core: true}); err == nil {
+	} else if set, err := a.open(cmd.Context(), openOptions{core: true, held: true}); err == nil {
 		defer set.close()
 		if plan, err := set.Plan(); err == nil {
 			tools = plan.Allowed

@@ -31,8 +31,9 @@ func newDoctor(app *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong with the setup, and say what to do",
 		Long: `Doctor looks at the configuration, the caches, the store with the transcript,
-the keys of model APIs and of callers, the MCP servers, code mode's isolation
-and what a model would see.
+the hooks and plugins, the keys of model APIs and of callers, the MCP servers and
+what they changed about their tools, code mode's isolation and what a model would
+see.
 
 The exit code is 0 when all is well, 4 when nothing is wrong but a server or a
 model API that cannot be used, and else 1.`,
@@ -76,12 +77,14 @@ func diagnose(ctx context.Context, app *app) []check {
 	b := readBuildInfo()
 	checks := []check{{Name: "program", OK: true, Detail: fmt.Sprintf("toolsearch %s, %s, %s", b.Version, b.Go, b.Platform)}}
 	cfg, found := checkConfig(ctx, app)
-	checks = append(checks, found, checkCache(), checkStore(ctx, app))
+	kept := checkStore(ctx, app)
+	checks = append(checks, found, checkCache(), kept)
+	checks = append(checks, checkPlugins(ctx, app)...)
 	if cfg == nil {
 		return checks // nothing else can be opened
 	}
-	checks = append(append(checks, checkModels(cfg.Models)...), checkServe(cfg.Serve)...)
-	set, err := app.open(ctx, openOptions{core: true})
+	checks = append(append(append(checks, checkHooks(cfg.Tools.Hooks)...), checkModels(cfg.Models)...), checkServe(cfg.Serve)...)
+	set, err := app.open(ctx, openOptions{core: true, held: kept.OK})
 	if err != nil {
 		return append(checks, check{Name: "tools", Detail: err.Error(), Hint: "mend the configuration as the message says"})
 	}
@@ -97,7 +100,7 @@ func diagnose(ctx context.Context, app *app) []check {
 		checks = append(checks, checkServer(st, server))
 	}
 	checks = append(checks, checkCodeMode(ctx, app, set)...)
-	return append(checks, checkPlan(set))
+	return append(append(checks, checkPins(ctx, set)...), checkPlan(set))
 }
 
 // checkCodeMode starts an isolated runtime and lists how it is confined.

@@ -57,7 +57,7 @@ func newPlan(app *app) *cobra.Command {
 			if contextTokens < 0 {
 				return usagef("--context must not be negative: it is a number of tokens, and 0 stands for an unknown one")
 			}
-			set, err := app.open(cmd.Context(), openOptions{core: !gateway, wait: true})
+			set, err := app.open(cmd.Context(), openOptions{core: !gateway, held: true, wait: true})
 			if err != nil {
 				return err
 			}

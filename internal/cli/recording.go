@@ -91,7 +91,7 @@ func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt re
 		return nil, err
 	}
 	r.warnings = append(r.warnings, warnings...)
-	if r.pins, err = pin.New(pin.Config{Store: pinStore{s}, Mode: opt.config.Tools.Pins, OnChange: a.definitionChanged(opt.config.Tools.Pins), OnRename: a.toolRenamed}); err != nil {
+	if r.pins, err = a.newPinner(s, opt.config.Tools.Pins); err != nil {
 		return nil, err
 	}
 	if opt.serve {
@@ -110,14 +110,34 @@ func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt re
 	return r, err
 }
 
+// newPinner makes what holds tools to their definitions.
+func (a *app) newPinner(s *store.Store, mode pin.Mode) (*pin.Pinner, error) {
+	return pin.New(pin.Config{Store: pinStore{s}, Mode: mode, OnChange: a.definitionChanged(mode), OnRename: a.toolRenamed})
+}
+
+// openHolding opens the pins alone, for who shows tools and calls none: the new
+// words of a changed tool are for no model that runs the command either.
+func (a *app) openHolding(ctx context.Context, mode pin.Mode) (*recording, error) {
+	s, closeStore, err := a.openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pins, err := a.newPinner(s, mode)
+	if err != nil {
+		closeStore()
+		return nil, err
+	}
+	return &recording{store: s, pins: pins, close: closeStore}, nil
+}
+
 // definitionChanged tells of a changed definition what becomes of the tool.
 func (a *app) definitionChanged(mode pin.Mode) func(pin.Change) {
 	return func(c pin.Change) {
-		what := "it is blocked until 'toolsearch pins accept %s'\n"
+		id, what := oneLine(string(c.ID), 300), "it is blocked until the change is accepted"
 		if mode == pin.Warn {
-			what = "it is called all the same; see 'toolsearch pins diff %s'\n"
+			what = "it is called all the same"
 		}
-		fmt.Fprintf(a.std.err, "warning: the definition of %s has changed; "+what, c.ID, c.ID)
+		fmt.Fprintf(a.std.err, "warning: the definition of %s has changed; %s: see 'toolsearch pins diff %s'\n", id, what, id)
 	}
 }
 
