@@ -107,6 +107,7 @@ func (t *Toolset) scope(ctx context.Context, opt Options, nameLimit int) (*Scope
 		Auto:      turn.AutoConfig{Code: s.runner != nil},
 		Directory: opt.Directory,
 		Logger:    opt.Logger,
+		Failed:    opt.PlanFailed,
 	})
 	return s, nil
 }
@@ -166,6 +167,11 @@ func (s *Scope) Session(o SessionOptions) (*Session, error) {
 	}
 	return out, nil
 }
+
+// Settle returns once a run of the scope may begin: at once where the rules leave
+// it a tool, and else when they do, or with an error that holds a
+// *policy.EmptyError when no server is starting any more.
+func (s *Scope) Settle(ctx context.Context) error { return s.planner.Settle(ctx) }
 
 // Plan returns what runs of the scope can see now.
 func (s *Scope) Plan() (*turn.Plan, error) { return s.planner.Current() }

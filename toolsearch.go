@@ -86,6 +86,9 @@ type Options struct {
 	Pins *pin.Pinner
 	// Hooks, when not nil, run around every call. Close does not close them.
 	Hooks *hook.Set
+	// PlanFailed, when not nil, is told instead of the log when a change of the
+	// servers begins to leave a scope without any tool. It must not block.
+	PlanFailed func(error)
 }
 
 // Toolset is a running set of tools. It is safe for concurrent use.
@@ -245,9 +248,7 @@ func (t *Toolset) WaitKnown(ctx context.Context) {
 		case <-snap.Superseded():
 		}
 	}
-	if _, err := t.main.planner.Refresh(); err != nil {
-		t.options.Logger.Error("planning failed; no tool is shown", "error", err)
-	}
+	t.main.planner.Update()
 }
 
 // Servers returns what the MCP servers offer now, before policy.

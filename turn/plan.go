@@ -3,6 +3,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -27,6 +28,9 @@ type Snapshot struct {
 	Superseded <-chan struct{}
 	// Pending says that the source has tools of which nothing is known yet.
 	Pending bool
+	// Starting says that a part of the source has not been up or failed yet: what
+	// it has may still come. It ends, and Superseded is closed then.
+	Starting bool
 }
 
 // Fixed is a Source whose tools never change.
@@ -51,6 +55,9 @@ type Config struct {
 	Auto      AutoConfig      // of mode Auto
 	Directory DirectoryConfig // of mode Directory
 	Logger    *slog.Logger
+	// Failed, when not nil, is told instead of the log that Update failed. It is
+	// called while no other plan can be made.
+	Failed func(error)
 }
 
 // Plan is the outcome of planning: what the model sees and what stands behind.
@@ -62,6 +69,9 @@ type Plan struct {
 	Warnings    []string
 	Fingerprint string
 	Auto        *Decision // nil unless the mode was left to planning
+	// Nothing is why the run must not go on, where an allow list leaves none of the
+	// tools that are known: a part of a source is out that may have some. See Settle.
+	Nothing *policy.EmptyError
 
 	core map[string]struct{} // names of the core tools in Offered
 	byID func() map[tool.ID]*tool.Tool
@@ -92,6 +102,7 @@ type Planner struct {
 	mu      sync.Mutex   // one Refresh at a time
 	offered []*tool.Tool // what current was made of; guarded by mu
 	fixed   *Decision    // of mode Auto, once a model saw it; guarded by mu
+	told    bool         // Update failed last time; guarded by mu
 
 	sessions *sessions
 
@@ -125,9 +136,7 @@ func (p *Planner) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-wake:
-			if _, err := p.Refresh(); err != nil {
-				p.cfg.Logger.Error("planning failed; no tool is shown", "error", err)
-			}
+			p.Update()
 		}
 	}
 }
@@ -188,6 +197,11 @@ func (p *Planner) Current() (*Plan, error) {
 func (p *Planner) Refresh() (*Plan, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.refresh()
+}
+
+// refresh is Refresh for who holds mu.
+func (p *Planner) refresh() (*Plan, error) {
 	plan, err := p.plan()
 	if err != nil {
 		p.current.Store(nil)
@@ -236,7 +250,7 @@ func (p *Planner) plan() (*Plan, error) {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("the definition of %s has changed; it is blocked until it is accepted", id))
 	}
 	allowed, err := p.cfg.Policy.Filter(offered)
-	if err != nil && settled {
+	if err != nil && (settled || !errors.As(err, &plan.Nothing)) {
 		return nil, fmt.Errorf("plan the tools: %w", err)
 	}
 	plan.Offered, plan.Allowed, plan.core = offered, allowed, coreNames(offered)

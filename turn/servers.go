@@ -15,6 +15,7 @@ func (s servers) Snapshot() Snapshot {
 	snap := s.manager.Snapshot()
 	out := Snapshot{Tools: snap.Tools, Superseded: snap.Superseded()}
 	for _, st := range snap.Status {
+		out.Starting = out.Starting || !st.Settled
 		switch st.State {
 		case mcp.Starting, mcp.Idle:
 			out.Pending = out.Pending || !st.Stale

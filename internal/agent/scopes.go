@@ -73,7 +73,8 @@ func (r *Runtime) Scope(ctx context.Context, who config.Who) (*toolsearch.Scope,
 }
 
 // scope returns the tools under the rules of a kind of run. To plan them may take
-// a while: meanwhile runs under other rules go on.
+// a while: meanwhile runs under other rules go on. Rules that leave nothing are an
+// error, once the servers have started that could bring what they name.
 func (r *Runtime) scope(ctx context.Context, k Kind) (ruled, error) {
 	rules, err := r.rulesFor(ctx, k)
 	if err != nil {
@@ -89,6 +90,9 @@ func (r *Runtime) scope(ctx context.Context, k Kind) (ruled, error) {
 		}
 		return scope, nil
 	})
+	if err == nil {
+		err = scope.Settle(ctx)
+	}
 	return ruled{scope, rules.Likely}, err
 }
 

@@ -40,6 +40,7 @@ type Status struct {
 	Failure       Failure   `json:"failure,omitempty"`   // the kind of LastError, of a server that is Failed
 	Stderr        string    `json:"-"`                   // of one that is Failed: what its process printed last, at most 4 KiB
 	Since         time.Time `json:"since"`               // when State began
+	Settled       bool      `json:"-"`                   // it has been ready or has failed since Start, or never starts
 }
 
 // Snapshot is what all servers offer at one moment. It never changes.
@@ -144,7 +145,9 @@ func (m *Manager) publish() {
 	for _, s := range m.servers {
 		s.mu.Lock()
 		next.Tools = append(next.Tools, s.tools...)
-		next.Status = append(next.Status, s.status)
+		status := s.status
+		status.Settled = s.settled
+		next.Status = append(next.Status, status)
 		s.mu.Unlock()
 	}
 	old := m.current.Load()
