@@ -138,6 +138,7 @@ and says what it answered.`,
 				return hintError{err, "choose another address with --listen; port 0 takes a free one"}
 			}
 			fmt.Fprintln(app.std.out, url)
+			fmt.Fprintln(app.std.err, "the mock listens there: make it the baseUrl of a provider under models.providers; Ctrl-C ends it")
 			<-cmd.Context().Done()
 			return stop()
 		},
