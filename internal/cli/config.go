@@ -61,6 +61,9 @@ checked before the file is replaced: on an error the file is as it was.`,
   toolsearch config set mcp.servers.files '{command: "files-server", args: ["."]}'`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := byAPerson("set " + oneLine(args[0], 200)); err != nil {
+				return err // the file says what may run, and who is asked
+			}
 			at, err := app.find()
 			if err != nil {
 				return err
@@ -77,6 +80,9 @@ func newConfigUnset(app *app) *cobra.Command {
 		Short: "Remove one key; comments and formatting stay",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := byAPerson("unset " + oneLine(args[0], 200)); err != nil {
+				return err
+			}
 			at, err := app.find()
 			if err != nil {
 				return err

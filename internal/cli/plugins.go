@@ -179,6 +179,10 @@ func newPluginsRemove(app *app) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completePlugins,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Its hooks may be what a model wants out of its way.
+			if err := byAPerson("remove plugin " + oneLine(args[0], 100)); err != nil {
+				return err
+			}
 			root, err := plugin.DefaultRoot()
 			if err != nil {
 				return err
