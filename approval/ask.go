@@ -63,12 +63,19 @@ func (g *Gate) session(o call.Origin) string {
 }
 
 func (a *asking) run(ctx context.Context) error {
-	granted, err := a.standing(ctx)
+	refused, err := a.refused(ctx)
+	if err != nil {
+		return a.failed(ctx, "the denials could not be read", err)
+	}
+	granted, err := a.standing(ctx, refused.Decided)
 	if err != nil {
 		return a.failed(ctx, "the approvals could not be read", err)
 	}
 	if granted {
 		return nil
+	}
+	if refused.ID != "" {
+		return a.denied(ctx, refused)
 	}
 	if len(a.gate.opt.Routes) == 0 {
 		return a.nobody(ctx, "")
@@ -90,8 +97,28 @@ func (a *asking) run(ctx context.Context) error {
 	return err
 }
 
-// standing looks for an approval that was given already.
-func (a *asking) standing(ctx context.Context) (bool, error) {
+// refused is the last denial of this very call that stands: whoever said no is
+// not asked again before the request would have expired. What ended without
+// anybody's no has expired with it, and an approval for more than one call that
+// was taken back only means to ask anew. The zero Record says that there is none.
+func (a *asking) refused(ctx context.Context) (last Record, err error) {
+	now := time.Now()
+	found, err := a.gate.opt.Store.Find(ctx, Query{State: Denied, Scope: Once, Caller: a.key.caller, Tool: a.key.tool})
+	if err != nil {
+		return Record{}, err
+	}
+	for i := range found {
+		r := &found[i]
+		if r.State == Denied && r.Scope == Once && a.key.same(r, now) && (last.ID == "" || r.Decided.After(last.Decided)) {
+			last = *r
+		}
+	}
+	return last, nil
+}
+
+// standing looks for an approval that was given already, and after the time: of
+// a denial and an approval the later one counts.
+func (a *asking) standing(ctx context.Context, after time.Time) (bool, error) {
 	store, now := a.gate.opt.Store, time.Now()
 	own, err := store.Find(ctx, Query{State: Approved, Caller: a.key.caller, Tool: a.key.tool})
 	if err != nil {
@@ -104,7 +131,7 @@ func (a *asking) standing(ctx context.Context) (bool, error) {
 	// What is not used up comes first, so that no single use is wasted.
 	for _, list := range [][]Record{wide, own} {
 		for i := range list {
-			if r := &list[i]; a.covers(r, now) {
+			if r := &list[i]; r.Decided.After(after) && a.covers(r, now) {
 				a.note(ctx, r.ID, "approved", r.DecidedBy)
 				return true, nil
 			}
@@ -112,7 +139,7 @@ func (a *asking) standing(ctx context.Context) (bool, error) {
 	}
 	for i := range own {
 		r := &own[i]
-		if r.State != Approved || r.Scope != Once || !a.key.same(r, now) {
+		if r.State != Approved || r.Scope != Once || !r.Decided.After(after) || !a.key.same(r, now) {
 			continue
 		}
 		used, err := store.Change(ctx, r.ID, Change{From: Approved, To: Used, At: now})

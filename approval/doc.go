@@ -17,6 +17,8 @@
 //   - Scope session: it is good for the same tool with any arguments, inside the
 //     session, until it expires. Scope pattern: for the tools of a pattern, for the
 //     same caller and agent in any session, until it expires.
+//   - A denial stands as long as the request would have: the same call is refused
+//     with its reason, and nobody is asked, unless an approval came later.
 //   - The record is the truth; routes only bring answers to it. The first answer
 //     counts, wherever it comes from.
 //

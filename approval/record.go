@@ -138,6 +138,10 @@ type Decision struct {
 	Pattern string
 	By      string // who answered, for the record
 	Reason  string // why; for Later and Continued, what the caller should do
+	// AskAgain is for a Deny that nobody meant, such as a form that was closed:
+	// the same call may ask again at once. Any other Deny stands as long as the
+	// request would have.
+	AskAgain bool
 	// Taken, when not nil, is called if this is the answer that counts: another
 	// one may have come first.
 	Taken func()

@@ -99,14 +99,17 @@ func readAnswer(line, code string) (d Decision, ok bool) {
 		}
 		words = words[:len(words)-1]
 	}
+	d.AskAgain = true // unless it is a clear no
 	if len(words) != 1 {
 		return d, true
 	}
 	switch words[0] {
+	case "n", "no":
+		d.AskAgain = false
 	case "y", "yes":
-		d.Answer, d.Scope = Allow, Once
+		d = Decision{By: d.By, Answer: Allow, Scope: Once}
 	case "s", "session":
-		d.Answer, d.Scope = Allow, Session
+		d = Decision{By: d.By, Answer: Allow, Scope: Session}
 	}
 	return d, true
 }

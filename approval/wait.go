@@ -97,10 +97,13 @@ func (a *asking) settle(ctx context.Context, rec Record, got answer) error {
 		return a.pending(rec, got.Reason)
 	case Allow:
 		if why := a.terms(&c, got.Decision); why != "" {
-			c = Change{From: Pending, To: Denied, DecidedBy: c.DecidedBy, Reason: why, At: now}
+			c = Change{From: Pending, To: Denied, DecidedBy: c.DecidedBy, Reason: why, At: now, Expires: now}
 		}
 	default:
 		c.To = Denied
+		if got.AskAgain || got.Answer != Deny {
+			c.Expires = now // see asking.refused
+		}
 	}
 	changed, err := a.gate.opt.Store.Change(ctx, rec.ID, c)
 	if err != nil {
@@ -204,11 +207,13 @@ func (a *asking) expired(ctx context.Context, rec Record) error {
 		"Tell the user; repeat the call only when they ask for it.")
 }
 
-// close ends a pending record also for a caller that has gone.
+// close ends a pending record that nobody answered, also for a caller that has
+// gone. Nobody said no: the record stands no longer, see refused.
 func (a *asking) close(ctx context.Context, rec Record, c Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordDeadline)
 	defer cancel()
 	c.From, c.At = Pending, time.Now()
+	c.Expires = c.At
 	_, err := a.gate.opt.Store.Change(ctx, rec.ID, c)
 	return err
 }

@@ -132,8 +132,11 @@ func newApprovalsDeny(app *app) *cobra.Command {
 		json   bool
 	}
 	c := &cobra.Command{
-		Use:               "deny ID",
-		Short:             "Refuse the call, or take back an approval",
+		Use:   "deny ID",
+		Short: "Refuse the call, or take back an approval",
+		Long: `Deny refuses one call. The same call again is refused at once, with your reason,
+until the request would have expired; then it may ask again. Deny of an approval
+that still counts takes it back.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: app.completeApprovals,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,5 +90,61 @@ func TestGatewayAsksItsClient(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What a person denies on the command line reaches the model that repeats the
+// call, with the reason, and makes no second request.
+func TestGatewayTellsOfADenial(t *testing.T) {
+	home := t.TempDir()
+	cs := elicit(t, home, false, nil)
+	write := func() string {
+		t.Helper()
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "tool_call", Arguments: map[string]any{
+			"id": "openclaw:core:write", "args": map[string]any{"path": "a.txt", "content": "x"},
+		}})
+		if err != nil || !res.IsError {
+			t.Fatalf("%v, %+v; want a refusal", err, res)
+		}
+		var text strings.Builder
+		for _, block := range res.Content {
+			if tc, ok := block.(*mcp.TextContent); ok {
+				text.WriteString(tc.Text)
+			}
+		}
+		return text.String()
+	}
+	person := func(args ...string) []byte {
+		t.Helper()
+		exe, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(exe, append([]string{"approvals"}, args...)...)
+		cmd.Env, cmd.Dir = env(home), home
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("approvals %q: %v", args, err)
+		}
+		return out
+	}
+	pending := func() (found []struct{ ID string }) {
+		t.Helper()
+		if err := json.Unmarshal(person("list", "--json"), &found); err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	write()
+	asked := pending()
+	if len(asked) != 1 {
+		t.Fatalf("%d requests are pending, want 1", len(asked))
+	}
+	person("deny", asked[0].ID, "--reason", "never write there")
+	if got := write(); !strings.Contains(got, "denied it") || !strings.Contains(got, "never write there") {
+		t.Errorf("the repeated call is told %s", got)
+	}
+	if again := pending(); len(again) != 0 {
+		t.Errorf("the repeated call asks again: %v", again)
 	}
 }

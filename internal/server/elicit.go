@@ -104,7 +104,7 @@ func (e *Elicitation) askStateless(ctx context.Context, f *flight, r approval.Re
 			why = errors.New("the code run that asked is gone; run the code again")
 		}
 		if why != nil {
-			return approval.Decision{Answer: approval.Deny, By: "the server", Reason: why.Error()}, nil
+			return approval.Decision{Answer: approval.Deny, By: "the server", Reason: why.Error(), AskAgain: true}, nil
 		}
 		res, _ := f.req.Params.InputResponses[approvalKey].(*mcp.ElicitResult)
 		return readForm(res), nil
