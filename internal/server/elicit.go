@@ -83,11 +83,28 @@ func (e *Elicitation) Ask(ctx context.Context, r approval.Request) (approval.Dec
 	if modern(f.req.ProtocolVersion()) {
 		return e.askStateless(ctx, f, r, params)
 	}
-	res, err := f.req.Session.Elicit(ctx, params)
-	if err != nil {
+	var came *mcp.ElicitResult
+	res, err := f.req.Session.Elicit(context.WithValue(ctx, formKey{}, &came), params)
+	if err != nil && came == nil {
 		return approval.Decision{}, fmt.Errorf("elicit an approval: %w", err)
+	} else if err != nil { // it came, and does not fit the form
+		res = came
 	}
 	return readForm(res), nil
+}
+
+type formKey struct{}
+
+// keepForms gives Ask the forms as they come back: the SDK drops those that do
+// not fit their schema, with an error like any other.
+func keepForms(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if to, ok := ctx.Value(formKey{}).(**mcp.ElicitResult); ok && err == nil {
+			*to, _ = res.(*mcp.ElicitResult)
+		}
+		return res, err
+	}
 }
 
 // showsForms reports whether the client takes form elicitation. One that names
@@ -169,17 +186,32 @@ func (f *flight) bound(r approval.Record) *approval.Record {
 	return &r
 }
 
-// readForm reads a filled-in form; nil is one that did not come back.
+// readForm reads a filled-in form; nil is one that did not come back. A form that
+// was closed, or filled in with what it does not offer, is nobody's lasting no.
 func readForm(res *mcp.ElicitResult) approval.Decision {
 	d := approval.Decision{By: "the user in the MCP client"}
-	if res == nil || res.Action != "accept" {
+	switch {
+	case res == nil:
+		d.By, d.Reason, d.AskAgain = "the MCP client", "it brought no answer", true
 		return d
+	case res.Action == "decline":
+		return d
+	case res.Action == "cancel":
+		d.AskAgain = true
+		return d
+	case res.Action == "accept":
+		switch res.Content["decision"] {
+		case allowOnce:
+			d.Answer, d.Scope = approval.Allow, approval.Once
+			return d
+		case allowSession:
+			d.Answer, d.Scope = approval.Allow, approval.Session
+			return d
+		case denyCall:
+			return d
+		}
 	}
-	switch res.Content["decision"] {
-	case allowOnce:
-		d.Answer, d.Scope = approval.Allow, approval.Once
-	case allowSession:
-		d.Answer, d.Scope = approval.Allow, approval.Session
-	}
+	d.By, d.AskAgain = "the MCP client", true
+	d.Reason = fmt.Sprintf("its answer was none of the offered ones: %q, %q, %q", allowOnce, allowSession, denyCall)
 	return d
 }

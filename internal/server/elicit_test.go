@@ -99,6 +99,12 @@ func (b *bench) connect(modern bool, manual bool, handler func(context.Context, 
 		ElicitationHandler: handler,
 		MultiRoundTrip:     &mcp.MultiRoundTripOptions{Disabled: manual},
 	})
+	return b.join(c, modern)
+}
+
+// join connects a client.
+func (b *bench) join(c *mcp.Client, modern bool) *mcp.ClientSession {
+	b.t.Helper()
 	near, far := mcp.NewInMemoryTransports()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -336,6 +342,107 @@ func TestRequestStateAcrossARestart(t *testing.T) {
 			if err != nil || res.IsError == same || (b.ran.Load() == 1) != same {
 				t.Errorf("%v, ran %d: %s", err, b.ran.Load(), text(res))
 			}
+		})
+	}
+}
+
+// careless makes a client of the era that looks at no form before it sends it
+// back, other than the SDK's own. It returns what calls exec.
+func (b *bench) careless(modern bool, answer func() *mcp.ElicitResult) func() *mcp.CallToolResult {
+	c := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return answer(), nil },
+		MultiRoundTrip:     &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	c.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			if method == "elicitation/create" {
+				return answer(), nil
+			}
+			return next(ctx, method, r)
+		}
+	})
+	cs := b.join(c, modern)
+	return func() *mcp.CallToolResult {
+		b.t.Helper()
+		p := callExec("make")
+		res, err := cs.CallTool(b.t.Context(), p)
+		if err == nil && res.NeedsInput() {
+			p.RequestState, p.InputResponses = res.RequestState, mcp.InputResponseMap{"approval": answer()}
+			res, err = cs.CallTool(b.t.Context(), p)
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return res
+	}
+}
+
+// An answer that the form does not offer is told as that, whatever the client's
+// era; it is nobody's lasting no, so the same call asks again.
+func TestAnAnswerThatWasNotOffered(t *testing.T) {
+	for name, answer := range map[string]mcp.ElicitResult{
+		"another decision": {Action: "accept", Content: map[string]any{"decision": "yes"}},
+		"another type":     {Action: "accept", Content: map[string]any{"decision": true}},
+		"another field":    {Action: "accept", Content: map[string]any{"answer": "allow once"}},
+		"nothing":          {Action: "accept"},
+		"another action":   {Action: "approve", Content: map[string]any{"decision": "allow once"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eras(t, func(t *testing.T, modern bool) {
+				b := newBench(t, nil, &approval.Memory{})
+				var asked atomic.Int64
+				exec := b.careless(modern, func() *mcp.ElicitResult {
+					asked.Add(1)
+					filled := answer
+					return &filled
+				})
+				for range 2 {
+					res := exec()
+					got := text(res)
+					if !res.IsError || !strings.Contains(got, "none of the offered ones") || !strings.Contains(got, `"blockedBy":"approval"`) {
+						t.Errorf("the refusal says %s", got)
+					}
+					if strings.Contains(got, "doctor") {
+						t.Errorf("the refusal sends the user to what does not help: %s", got)
+					}
+				}
+				if asked.Load() != 2 || b.ran.Load() != 0 {
+					t.Errorf("asked %d times, ran %d; want 2 and 0", asked.Load(), b.ran.Load())
+				}
+			})
+		})
+	}
+}
+
+// A no in the form stands for the same call; a form that was only closed does not.
+func TestANoInTheForm(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer mcp.ElicitResult
+		asked  int64 // of two calls
+	}{
+		"deny":    {mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "deny"}}, 1},
+		"decline": {mcp.ElicitResult{Action: "decline"}, 1},
+		"cancel":  {mcp.ElicitResult{Action: "cancel"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eras(t, func(t *testing.T, modern bool) {
+				b := newBench(t, nil, &approval.Memory{})
+				var asked atomic.Int64
+				cs := b.connect(modern, false, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					asked.Add(1)
+					filled := c.answer
+					return &filled, nil
+				})
+				for range 2 {
+					res, err := cs.CallTool(t.Context(), callExec("make"))
+					if err != nil || !res.IsError || !strings.Contains(text(res), "denied it") {
+						t.Errorf("%v, %+v; want a denial", err, res)
+					}
+				}
+				if asked.Load() != c.asked || b.ran.Load() != 0 {
+					t.Errorf("asked %d times, ran %d; want %d and 0", asked.Load(), b.ran.Load(), c.asked)
+				}
+			})
 		})
 	}
 }

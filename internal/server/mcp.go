@@ -76,6 +76,7 @@ func NewMCP(opt Options) *MCP {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		})
 	m.server.AddReceivingMiddleware(m.intercept)
+	m.server.AddSendingMiddleware(keepForms)
 	return m
 }
 
