@@ -102,6 +102,9 @@ type Tool struct {
 	// Definition is an MCP tool's definition exactly as its server sent it,
 	// so that passing it through loses nothing. Nil for other sources.
 	Definition json.RawMessage
+	// Held says that a person has not accepted the Definition yet: whoever lists the
+	// tool shows what the other fields say of it, and nothing of the Definition.
+	Held bool
 	// Revision changes whenever anything in the definition changes. The source
 	// computes it when it reads the definition, so that a catalog's fingerprint
 	// needs no schema.

@@ -347,8 +347,8 @@ func withOutages(c *catalog.Catalog, outages []catalog.Outage) *catalog.Catalog 
 // heldDescription stands for what a changed tool says of itself.
 const heldDescription = "(Blocked: the server changed this tool's definition, and a person has not accepted it yet.)"
 
-// hideHeld replaces the texts and schemas of changed tools. In mode Off, where
-// a definition is passed through as it is, such a tool is left out.
+// hideHeld replaces the texts and schemas of changed tools. They stay what a
+// model sees or finds, in every mode: a call is told by their pin what is wrong.
 func (p *Planner) hideHeld(offered []*tool.Tool) ([]*tool.Tool, []tool.ID) {
 	if p.cfg.Held == nil {
 		return offered, nil
@@ -367,18 +367,17 @@ func (p *Planner) hideHeld(offered []*tool.Tool) ([]*tool.Tool, []tool.ID) {
 	}
 	out := make([]*tool.Tool, 0, len(offered))
 	for _, t := range offered {
-		_, isHeld := blocked[t.ID]
-		switch {
-		case !isHeld:
+		if _, isHeld := blocked[t.ID]; !isHeld {
 			out = append(out, t)
-		case p.cfg.Mode != surface.Off:
-			// Definition stays: by it the pipeline judges a call.
-			c := *t
-			c.Label, c.SearchHint, c.Description, c.Output = "", "", heldDescription, nil
-			c.Input, c.TrustSchema, c.Mode = tool.RawSchema(`{"type":"object"}`), false, tool.Cataloged
-			c.Revision += " held"
-			out = append(out, &c)
+			continue
 		}
+		// Definition stays: by it the pipeline judges a call.
+		c := *t
+		c.Label, c.SearchHint, c.Description, c.Output = "", "", heldDescription, nil
+		c.Input, c.TrustSchema, c.Mode = tool.RawSchema(`{"type":"object"}`), false, tool.Cataloged
+		c.Annotations, c.Held = tool.Annotations{}, true
+		c.Revision += " held"
+		out = append(out, &c)
 	}
 	return out, held
 }

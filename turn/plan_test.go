@@ -238,9 +238,10 @@ func TestPlannerRun(t *testing.T) {
 	})
 }
 
-// What a changed tool says of itself is not shown; in mode off it is left out.
+// What a changed tool says of itself is not shown, in any mode; the tool stays, so
+// that a call of it is told why it is blocked.
 func TestPlanHidesHeldTools(t *testing.T) {
-	for _, mode := range []surface.Mode{surface.Tools, surface.Off} {
+	for _, mode := range []surface.Mode{surface.Tools, surface.Off, surface.Auto} {
 		bad, good := mcpTool("a", "bad"), mcpTool("a", "good")
 		bad.Description, bad.SearchHint = "evil words", "evil"
 		p := turn.NewPlanner(turn.Config{
@@ -254,9 +255,10 @@ func TestPlanHidesHeldTools(t *testing.T) {
 		if len(plan.Warnings) != 1 || !strings.Contains(plan.Warnings[0], "mcp:a:bad") {
 			t.Errorf("%s: warnings are %q", mode, plan.Warnings)
 		}
-		if mode == surface.Off {
-			if names(plan.View) != "a__good" {
-				t.Errorf("off shows %q", names(plan.View))
+		if mode != surface.Tools { // so few tools are shown themselves by auto too
+			seen := plan.View.Visible(catalog.Limits{Default: 1, Max: 1})
+			if len(seen) != 2 || seen[0].Name != "a__bad" || !seen[0].Tool.Held || strings.Contains(seen[0].Description+string(seen[0].Parameters), "evil") || seen[1].Tool.Held {
+				t.Errorf("%s shows %+v", mode, seen)
 			}
 			continue
 		}

@@ -74,13 +74,13 @@ func mergeMeta(o tool.Object, extra mcp.Meta) (tool.Object, error) {
 }
 
 // definition is a tool as tools/list shows it. An MCP tool's own definition
-// keeps every byte except its name.
+// keeps every byte except its name, unless it is held.
 func definition(v surface.Visible) (json.RawMessage, error) {
 	name, err := tool.Encode(v.Name)
 	if err != nil {
 		return nil, err
 	}
-	if v.Tool != nil && v.Tool.Definition != nil {
+	if v.Tool != nil && v.Tool.Definition != nil && !v.Tool.Held {
 		def, err := tool.ReadObject(v.Tool.Definition)
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", v.Tool.ID, err)
