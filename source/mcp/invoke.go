@@ -168,10 +168,10 @@ func (i *invoker) stillOffered() error {
 // await returns the ready session, waiting while the server starts. A server
 // that is down is refused, unless its pause has passed: then it is started.
 func (s *server) await(ctx context.Context) (*session, error) {
-	kicked := false
+	kicked := -1 // the start after which it was asked for another one
 	for {
 		s.mu.Lock()
-		sess, moved, status, retryAt := s.sess, s.moved, s.status, s.retryAt
+		sess, moved, status, retryAt, starts := s.sess, s.moved, s.status, s.retryAt, s.starts
 		s.mu.Unlock()
 		switch status.State {
 		case Ready:
@@ -188,13 +188,15 @@ func (s *server) await(ctx context.Context) (*session, error) {
 			if s.cfg.Unusable != "" {
 				return nil, s.unavailable(status.LastError, "Use another tool; the configuration must be mended first.")
 			}
-			if wait := time.Until(retryAt); wait > 0 || kicked {
+			if wait := time.Until(retryAt); wait > 0 || kicked >= 0 && kicked != starts {
 				return nil, s.unavailable(status.LastError, fmt.Sprintf("Use another tool, or try again in %s.", max(wait, time.Second).Round(time.Second)))
 			}
-			kicked = true
-			select {
-			case s.kick <- struct{}{}:
-			default:
+			if kicked < 0 {
+				kicked = starts
+				select {
+				case s.kick <- struct{}{}:
+				default:
+				}
 			}
 		}
 		select {

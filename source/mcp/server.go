@@ -34,6 +34,7 @@ type server struct {
 
 	failures int       // in a row
 	retryAt  time.Time // a call before this moment is refused at once
+	starts   int       // how often it was started
 	legacy   bool      // the probe of the newer era broke it
 }
 
@@ -106,7 +107,7 @@ func (s *server) setTools(set *toolSet) {
 // run is the server's life. It returns when ctx ends, with nothing left behind.
 func (s *server) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		s.update(func() { s.status.State = Starting })
+		s.update(func() { s.starts++; s.status.State = Starting })
 		sess, err := s.start(ctx)
 		if err == nil {
 			began := time.Now()
@@ -281,6 +282,10 @@ func (s *server) awaitRetry(ctx context.Context, cause error, wasReady bool) boo
 		s.update(func() { s.status.LastError, s.status.Stale = text, len(s.tools) > 0 })
 		return true
 	}
+	select {
+	case <-s.kick: // left over from an earlier failure
+	default:
+	}
 	var told *startError
 	s.update(func() {
 		if s.status.Failure, s.status.Stderr = failureOf(cause), ""; errors.As(cause, &told) {
@@ -295,10 +300,6 @@ func (s *server) awaitRetry(ctx context.Context, cause error, wasReady bool) boo
 		t := time.NewTimer(pause)
 		defer t.Stop()
 		timer = t.C
-	}
-	select {
-	case <-s.kick: // left over from an earlier failure
-	default:
 	}
 	select {
 	case <-timer:
