@@ -274,7 +274,7 @@ func (a *app) start(ctx context.Context, set *toolset, opt openOptions) error {
 		Policy:    applied, Keep: keep, Code: a.codeOptions(set.search), Logger: a.logger(),
 
 		Transcript: rec.transcript, Approval: rec.gate, Pins: rec.pins, Hooks: rec.hooks, Output: cfg.Tools.Output,
-		Observe: set.watching.stage(), Observer: set.watching.observer(),
+		Observe: set.watching.stage(), Observer: set.watching.observer(), PlanFailed: a.planFailed(opt),
 	})
 	if err != nil {
 		return err
