@@ -41,6 +41,9 @@ func (g *Gate) ask(ctx context.Context, r call.Request, p *passed, reason string
 		caller: r.Origin.Caller, agent: r.Origin.Agent, session: g.session(r.Origin),
 		tool: r.Target.ID, digest: digestOf(canon), version: p.version,
 	}}
+	if core(r.Target) {
+		a.key.folder, a.key.inFolder = g.opt.Folder, true
+	}
 	if p.has(a.key.digest) {
 		return nil
 	}
@@ -228,7 +231,7 @@ func (a *asking) record(ctx context.Context) (r Record, release func(), err erro
 	rec := Record{
 		ID: newID(), Created: now, Expires: now.Add(a.gate.opt.Expiry),
 		Caller: a.key.caller, Agent: a.key.agent, Session: a.key.session, Run: a.req.Origin.Run,
-		Tool: a.key.tool, Digest: a.key.digest, Args: a.gate.shownArgs(a.canon), PolicyVersion: a.key.version,
+		Tool: a.key.tool, Digest: a.key.digest, Args: a.gate.shownArgs(a.canon), Folder: a.key.folder, PolicyVersion: a.key.version,
 		State: Pending, Scope: Once, Reason: a.gate.shownReason(a.reason),
 	}
 	release = a.gate.hold(&rec, true) // before anybody can find it

@@ -9,8 +9,9 @@
 // # What one approval is good for
 //
 //   - A record binds the caller, the agent, the tool, the digest of the canonical
-//     arguments, the version of the policy and of the rules, and an expiry. When
-//     one of them differs, it does not count.
+//     arguments, the version of the policy and of the rules, and an expiry; for a
+//     core tool also the working folder. When one of them differs, it does not
+//     count.
 //   - Scope once: it is good for one call with these arguments. Using it is a
 //     compare-and-set in the store, so that of many callers in many processes one
 //     wins.

@@ -46,8 +46,13 @@ type Options struct {
 	// PolicyVersion is the fingerprint of the policy that holds for all calls: an
 	// approval given under another one does not count. See also StageUnder.
 	PolicyVersion string
-	Store         Store   // nil keeps records in memory
-	Routes        []Route // tried in their order; none refuses whatever must be asked
+	// Folder is the working folder of the core tools, an absolute path without
+	// symbolic links. It is what their relative paths and commands mean, so an
+	// approval for one of them counts in no other folder. "" is for programs in
+	// which it is always the same.
+	Folder string
+	Store  Store   // nil keeps records in memory
+	Routes []Route // tried in their order; none refuses whatever must be asked
 	// Expiry is how long a request stands, and how long an approval for one call
 	// may be used. Zero means DefaultExpiry; it is brought into MinExpiry…MaxExpiry.
 	Expiry time.Duration

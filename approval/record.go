@@ -48,6 +48,7 @@ type Record struct {
 	Tool          tool.ID
 	Digest        string          // of the canonical arguments, "sha256:…"
 	Args          json.RawMessage // redacted and bounded, to be shown only
+	Folder        string          // in which a core tool would run; "" for other tools
 	PolicyVersion string          // of the policy and the rules of approval
 	State         State
 	Scope         Scope
@@ -86,11 +87,16 @@ type key struct {
 	caller, agent, session string
 	tool                   tool.ID
 	digest, version        string
+	folder                 string
+	inFolder               bool // of a core tool: the folder is part of what the call does
 }
 
-// binds reports whether the record is about the same caller, agent and policy,
-// and still stands at now.
+// binds reports whether the record is about the same caller, agent, policy and
+// folder, and still stands at now.
 func (k key) binds(r *Record, now time.Time) bool {
+	if k.inFolder && r.Folder != k.folder {
+		return false
+	}
 	return r.Caller == k.caller && r.Agent == k.agent && r.PolicyVersion == k.version && now.Before(r.Expires)
 }
 

@@ -224,8 +224,11 @@ func (r *Rules) decide(t *tool.Tool) (action Action, by string) {
 	if first >= 0 {
 		return r.rules[first].action, r.rules[first].by
 	}
-	if t.Source == tool.OpenClaw && t.Owner == tool.CoreOwner && t.Annotations.MayDestroy() {
+	if core(t) && t.Annotations.MayDestroy() {
 		return r.core, ""
 	}
 	return r.otherwise, ""
 }
+
+// core reports one of the product's own tools, which work in a folder.
+func core(t *tool.Tool) bool { return t.Source == tool.OpenClaw && t.Owner == tool.CoreOwner }

@@ -17,25 +17,39 @@ const (
 	minArgument = 80 // of one argument, however many there are
 	maxArgument = 20 // arguments that are shown
 	maxLabel    = 200
+	maxFolder   = 400
 )
 
 // Text shows the request to the person who is asked, in plain lines of at most
 // MaxText bytes. Nothing in it can hide: what is invisible, reorders text or
 // drives a terminal is written as an escape, each argument stands on one line,
 // and what is left out is said.
-func (r Request) Text() string { return Show(r.Tool, r.Call, r.Reason) }
+func (r Request) Text() string {
+	return Show(Question{Tool: r.Tool, Folder: r.Folder, Reason: r.Reason, Args: r.Call})
+}
+
+// Question is what Show tells of a request.
+type Question struct {
+	Tool   tool.ID
+	Folder string // "" is not told
+	Reason string // why it is asked; "" is not told
+	Args   json.RawMessage
+}
 
 // Show is Text for arguments from elsewhere, such as a Record's.
-func Show(id tool.ID, args json.RawMessage, reason string) string {
+func Show(q Question) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Tool: %s\n", bounded(Visible(string(id)), maxLabel))
-	if reason != "" {
-		fmt.Fprintf(&b, "Asked because: %s\n", bounded(Visible(reason), maxLabel))
+	fmt.Fprintf(&b, "Tool: %s\n", bounded(Visible(string(q.Tool)), maxLabel))
+	if q.Folder != "" {
+		fmt.Fprintf(&b, "Folder: %s\n", bounded(Visible(q.Folder), maxFolder))
 	}
-	o, err := tool.ReadObject(args)
+	if q.Reason != "" {
+		fmt.Fprintf(&b, "Asked because: %s\n", bounded(Visible(q.Reason), maxLabel))
+	}
+	o, err := tool.ReadObject(q.Args)
 	switch {
 	case err != nil:
-		fmt.Fprintf(&b, "Arguments: %s\n", bounded(Visible(string(args)), MaxText/2))
+		fmt.Fprintf(&b, "Arguments: %s\n", bounded(Visible(string(q.Args)), MaxText/2))
 		return b.String()
 	case len(o) == 0:
 		b.WriteString("Arguments: none\n")
@@ -43,7 +57,7 @@ func Show(id tool.ID, args json.RawMessage, reason string) string {
 	}
 	b.WriteString("Arguments:\n")
 	shown := o[:min(len(o), maxArgument)]
-	room := max((MaxText-2*maxLabel-200)/len(shown)-maxLabel/4, minArgument)
+	room := max((MaxText-2*maxLabel-maxFolder-200)/len(shown)-maxLabel/4, minArgument)
 	for _, m := range shown {
 		fmt.Fprintf(&b, "  %s: %s\n", bounded(Visible(m.Name), maxLabel/4), bounded(Visible(familiar(m.Value)), room))
 	}

@@ -60,7 +60,7 @@ func TestTextShowsTheArguments(t *testing.T) {
 // said to be there.
 func TestTextSaysWhatItLeavesOut(t *testing.T) {
 	long := fmt.Sprintf(`{"a":%q,"b":"the end"}`, "begin"+strings.Repeat("x", 50_000)+"finish")
-	got := approval.Show("t", json.RawMessage(long), "")
+	got := approval.Show(approval.Question{Tool: "t", Args: json.RawMessage(long)})
 	for _, want := range []string{"begin", "finish", "bytes NOT shown", "the end"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in %.300s", want, got)
@@ -74,7 +74,7 @@ func TestTextSaysWhatItLeavesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got = approval.Show("t", raw, strings.Repeat("reason ", 1000)); !strings.Contains(got, "80 more arguments that are NOT shown") {
+	if got = approval.Show(approval.Question{Tool: "t", Folder: strings.Repeat("/folder", 500), Reason: strings.Repeat("reason ", 1000), Args: raw}); !strings.Contains(got, "80 more arguments that are NOT shown") {
 		t.Errorf("the count of hidden arguments is missing: %s", got[len(got)-200:])
 	}
 	if len(got) > approval.MaxText {
@@ -84,12 +84,12 @@ func TestTextSaysWhatItLeavesOut(t *testing.T) {
 
 // Nothing that is shown can hide, move or fake a line.
 func FuzzShow(f *testing.F) {
-	f.Add("openclaw:core:exec", `{"command":"ls"}`, "")
-	f.Add("mcp:evil:\x1b[2J", `{"a\nTool: harmless":"\u202e\u001b"}`, "a\rb")
-	f.Add("x", `[1,2,"\ud800"]`, "")
-	f.Add("x", `{"a":`+strings.Repeat("[", 50)+strings.Repeat("]", 50)+`}`, "")
-	f.Fuzz(func(t *testing.T, id, args, reason string) {
-		got := approval.Show(tool.ID(id), json.RawMessage(args), reason)
+	f.Add("openclaw:core:exec", `{"command":"ls"}`, "", "/home/ann")
+	f.Add("mcp:evil:\x1b[2J", `{"a\nTool: harmless":"\u202e\u001b"}`, "a\rb", "/a\nTool: b")
+	f.Add("x", `[1,2,"\ud800"]`, "", "")
+	f.Add("x", `{"a":`+strings.Repeat("[", 50)+strings.Repeat("]", 50)+`}`, "", "")
+	f.Fuzz(func(t *testing.T, id, args, reason, folder string) {
+		got := approval.Show(approval.Question{Tool: tool.ID(id), Folder: folder, Reason: reason, Args: json.RawMessage(args)})
 		if len(got) > approval.MaxText {
 			t.Errorf("%d bytes", len(got))
 		}
@@ -101,7 +101,7 @@ func FuzzShow(f *testing.F) {
 			if begins != (i == 0) {
 				t.Errorf("line %d: %q", i, line)
 			}
-			if i > 0 && !strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "Arguments:") && !strings.HasPrefix(line, "Asked because: ") {
+			if i > 0 && !strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "Arguments:") && !strings.HasPrefix(line, "Asked because: ") && !strings.HasPrefix(line, "Folder: ") {
 				t.Errorf("line %d is none of ours: %q", i, line)
 			}
 			for _, r := range line {

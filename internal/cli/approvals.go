@@ -20,7 +20,8 @@ func newApprovals(app *app) *cobra.Command {
 		Short: "Answer the calls that wait for your approval",
 		Long: `A call that needs an approval waits, or tells the agent its request's ID. Look at
 it with show, answer with approve or deny; the agent then repeats the call.
-An approval counts for the caller, tool and arguments it was asked for.`,
+An approval counts for the caller, tool and arguments it was asked for, and that
+of a built-in tool in the working folder it was asked for alone.`,
 		Example: `  toolsearch approvals list
   toolsearch approvals approve k7f3q2mxab
   toolsearch approvals approve k7f3q2mxab --for session`,
@@ -249,6 +250,7 @@ type approvalJSON struct {
 	ID        string          `json:"id"`
 	State     string          `json:"state"`
 	Tool      tool.ID         `json:"tool"`
+	Folder    string          `json:"folder,omitempty"` // that a core tool works in
 	Args      json.RawMessage `json:"args"`
 	Digest    string          `json:"argsDigest"`
 	Caller    string          `json:"caller"`
@@ -267,7 +269,7 @@ type approvalJSON struct {
 
 func jsonOf(r *approval.Record) approvalJSON {
 	out := approvalJSON{
-		ID: r.ID, State: stateOf(r, time.Now()), Tool: r.Tool, Args: r.Args, Digest: r.Digest,
+		ID: r.ID, State: stateOf(r, time.Now()), Tool: r.Tool, Folder: r.Folder, Args: r.Args, Digest: r.Digest,
 		Caller: r.Caller, Agent: r.Agent, Session: r.Session, Run: r.Run, Policy: r.PolicyVersion,
 		Scope: r.Scope, Pattern: r.Pattern, Created: r.Created.UTC(), Expires: r.Expires.UTC(),
 		DecidedBy: r.DecidedBy, Reason: r.Reason,
@@ -289,12 +291,12 @@ func printApprovals(s *streams, found []approval.Record) error {
 	}
 	now := time.Now()
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATE\tEXPIRES\tCALLER\tTOOL\tARGUMENTS")
+	fmt.Fprintln(w, "ID\tSTATE\tEXPIRES\tCALLER\tTOOL\tFOLDER\tARGUMENTS")
 	for i := range found {
 		r := &found[i]
 		args, _ := tool.CutChars(approval.Visible(string(r.Args)), 80)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID, 40), stateOf(r, now), r.Expires.Local().Format(time.DateTime),
-			oneLine(who(r), 60), approval.Visible(oneLine(string(r.Tool), 100)), args)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID, 40), stateOf(r, now), zonedTime(r.Expires),
+			oneLine(who(r), 60), approval.Visible(oneLine(string(r.Tool), 100)), approval.Visible(oneLine(r.Folder, 200)), args)
 	}
 	return w.Flush()
 }
@@ -312,11 +314,11 @@ func who(r *approval.Record) string {
 
 func printApproval(s *streams, r *approval.Record) {
 	fmt.Fprintf(s.out, "Approval %s: %s\n", s.bold(oneLine(r.ID, 40)), stateOf(r, time.Now()))
-	fmt.Fprint(s.out, approval.Show(r.Tool, r.Args, ""))
+	fmt.Fprint(s.out, approval.Show(approval.Question{Tool: r.Tool, Folder: r.Folder, Args: r.Args}))
 	fmt.Fprintf(s.out, "Caller: %s\nSession: %s\n", approval.Visible(oneLine(who(r), 200)), approval.Visible(oneLine(r.Session, 200)))
-	fmt.Fprintf(s.out, "Asked: %s\nExpires: %s\n", r.Created.Local().Format(time.DateTime), r.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(s.out, "Asked: %s\nExpires: %s\n", zonedTime(r.Created), zonedTime(r.Expires))
 	if !r.Decided.IsZero() {
-		fmt.Fprintf(s.out, "Decided: %s by %s, for %s\n", r.Decided.Local().Format(time.DateTime), oneLine(r.DecidedBy, 200), r.Scope)
+		fmt.Fprintf(s.out, "Decided: %s by %s, for %s\n", zonedTime(r.Decided), oneLine(r.DecidedBy, 200), r.Scope)
 	}
 	if r.Pattern != "" {
 		fmt.Fprintf(s.out, "Pattern: %s\n", approval.Visible(oneLine(r.Pattern, 600)))

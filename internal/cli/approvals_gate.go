@@ -31,8 +31,12 @@ type gateOptions struct {
 
 // newGate makes the approval gate over a store, see openApprovals.
 func (a *app) newGate(s approval.Store, opt gateOptions) (*approval.Gate, error) {
+	folder, err := workingFolder()
+	if err != nil {
+		return nil, err
+	}
 	out := approval.Options{
-		Rules: opt.rules, PolicyVersion: opt.policyVersion, Store: s,
+		Folder: folder, Rules: opt.rules, PolicyVersion: opt.policyVersion, Store: s,
 		Routes: a.approvalRoutes(opt), Expiry: opt.expiry, Pause: code.Pause,
 		Note: func(ctx context.Context, n approval.Note) {
 			transcript.NoteApproval(ctx, transcript.Approval{ID: n.ID, Decision: n.Decision, By: n.By})
@@ -42,6 +46,18 @@ func (a *app) newGate(s approval.Store, opt gateOptions) (*approval.Gate, error)
 		out.Redact = opt.redactor.JSON
 	}
 	return approval.New(out)
+}
+
+// workingFolder is where the core tools work, by its one name.
+func workingFolder() (string, error) {
+	folder, err := os.Getwd()
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the working folder that approvals are for: %w", err)
+	}
+	return folder, nil
 }
 
 // approvalRoutes are the ways to whoever can answer: the client that calls, the

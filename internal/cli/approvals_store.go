@@ -34,7 +34,7 @@ func (a approvalStore) Put(ctx context.Context, r approval.Record) error {
 	err := a.store.PutApproval(ctx, store.Approval{
 		ID: r.ID, Created: r.Created, Expires: r.Expires,
 		Caller: r.Caller, Agent: r.Agent, Session: r.Session, Run: r.Run,
-		Tool: r.Tool, ArgsDigest: r.Digest, Args: r.Args, PolicyVersion: r.PolicyVersion,
+		Tool: r.Tool, ArgsDigest: r.Digest, Args: r.Args, Folder: r.Folder, PolicyVersion: r.PolicyVersion,
 		State: store.ApprovalState(r.State), Scope: store.ApprovalScope(r.Scope), Pattern: r.Pattern,
 		DecidedBy: r.DecidedBy, Decided: r.Decided, Reason: r.Reason,
 	})
@@ -82,7 +82,7 @@ func recordOf(a store.Approval) approval.Record {
 	return approval.Record{
 		ID: a.ID, Created: a.Created, Expires: a.Expires,
 		Caller: a.Caller, Agent: a.Agent, Session: a.Session, Run: a.Run,
-		Tool: a.Tool, Digest: a.ArgsDigest, Args: a.Args, PolicyVersion: a.PolicyVersion,
+		Tool: a.Tool, Digest: a.ArgsDigest, Args: a.Args, Folder: a.Folder, PolicyVersion: a.PolicyVersion,
 		State: approval.State(a.State), Scope: approval.Scope(a.Scope), Pattern: a.Pattern,
 		DecidedBy: a.DecidedBy, Decided: a.Decided, Reason: a.Reason,
 	}

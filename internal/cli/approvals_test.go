@@ -315,7 +315,7 @@ func TestApprovalStoreAdapter(t *testing.T) {
 	now := time.Now().Round(0)
 	r := approval.Record{
 		ID: "a1", Created: now, Expires: now.Add(time.Minute), Caller: "ann", Agent: "main", Session: "s", Run: "r",
-		Tool: "mcp:s:t", Digest: "sha256:00", Args: json.RawMessage(`{"a":9007199254740993}`), PolicyVersion: "p",
+		Tool: "mcp:s:t", Digest: "sha256:00", Folder: "/home/ann", Args: json.RawMessage(`{"a":9007199254740993}`), PolicyVersion: "p",
 		State: approval.Pending, Scope: approval.Once, Reason: "why",
 	}
 	if err := s.Put(t.Context(), r); err != nil {
@@ -325,7 +325,7 @@ func TestApprovalStoreAdapter(t *testing.T) {
 		t.Error("an id was given twice")
 	}
 	got, err := s.Get(t.Context(), "a1")
-	if err != nil || string(got.Args) != string(r.Args) || !got.Created.Equal(now) || !got.Expires.Equal(r.Expires) || !got.Decided.IsZero() {
+	if err != nil || string(got.Args) != string(r.Args) || got.Folder != r.Folder || !got.Created.Equal(now) || !got.Expires.Equal(r.Expires) || !got.Decided.IsZero() {
 		t.Errorf("read back %+v, %v", got, err)
 	}
 	use := approval.Change{From: approval.Pending, To: approval.Used, Scope: approval.Once, DecidedBy: "x", At: now}

@@ -51,7 +51,7 @@ func elicit(t *testing.T, home string, modern bool, answer func(*mcp.ElicitReque
 func TestGatewayAsksItsClient(t *testing.T) {
 	form := func(decision string) func(*mcp.ElicitRequest) *mcp.ElicitResult {
 		return func(r *mcp.ElicitRequest) *mcp.ElicitResult {
-			if !strings.Contains(r.Params.Message, "openclaw:core:write") || !strings.Contains(r.Params.Message, `content: "asked"`) {
+			if !strings.Contains(r.Params.Message, "openclaw:core:write") || !strings.Contains(r.Params.Message, `content: "asked"`) || !strings.Contains(r.Params.Message, "\nFolder: /") {
 				t.Errorf("the form shows %q", r.Params.Message)
 			}
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}

@@ -55,6 +55,7 @@ type Approval struct {
 	Tool          tool.ID
 	ArgsDigest    string // of the canonical arguments
 	Args          []byte // redacted JSON, to show
+	Folder        string // in which a core tool would run, "" for other tools
 	PolicyVersion string
 	State         ApprovalState
 	Scope         ApprovalScope // as asked for, then as granted
@@ -86,9 +87,9 @@ func (s *Store) PutApproval(ctx context.Context, a Approval) error {
 			}
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO approvals (id, created, expires, caller, agent, session, run, tool, args_digest, args,
-			policy_version, state, scope, pattern, decided_by, decided, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			policy_version, state, scope, pattern, decided_by, decided, reason, folder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			a.ID, nanos(a.Created), nanos(a.Expires), a.Caller, a.Agent, a.Session, a.Run, string(a.Tool), a.ArgsDigest, blob(a.Args),
-			a.PolicyVersion, string(a.State), string(a.Scope), a.Pattern, a.DecidedBy, nanos(a.Decided), a.Reason)
+			a.PolicyVersion, string(a.State), string(a.Scope), a.Pattern, a.DecidedBy, nanos(a.Decided), a.Reason, a.Folder)
 		return err
 	})
 }
@@ -149,11 +150,11 @@ func (s *Store) approvals(ctx context.Context, where string, args ...any) ([]App
 		var a Approval
 		var created, expires, decided int64
 		err := rows.Scan(&a.ID, &created, &expires, &a.Caller, &a.Agent, &a.Session, &a.Run, &a.Tool, &a.ArgsDigest, &a.Args,
-			&a.PolicyVersion, &a.State, &a.Scope, &a.Pattern, &a.DecidedBy, &decided, &a.Reason)
+			&a.PolicyVersion, &a.State, &a.Scope, &a.Pattern, &a.DecidedBy, &decided, &a.Reason, &a.Folder)
 		a.Created, a.Expires, a.Decided = fromNanos(created), fromNanos(expires), fromNanos(decided)
 		return a, err
 	}, `SELECT id, created, expires, caller, agent, session, run, tool, args_digest, args, policy_version, state, scope, pattern,
-		decided_by, decided, reason FROM approvals `+where, args...)
+		decided_by, decided, reason, folder FROM approvals `+where, args...)
 }
 
 // ApprovalChange moves a request from one state to another.

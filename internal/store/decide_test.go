@@ -18,7 +18,7 @@ var created = time.Unix(1_800_000_000, 5)
 func request(id string) store.Approval {
 	return store.Approval{
 		ID: id, Created: created, Expires: created.Add(time.Hour), Caller: "ann", Agent: "coder", Session: "s", Run: "r",
-		Tool: "openclaw:core:exec", ArgsDigest: "sha256:ab", Args: []byte(`{"command":"ls"}`), PolicyVersion: "p1",
+		Tool: "openclaw:core:exec", ArgsDigest: "sha256:ab", Args: []byte(`{"command":"ls"}`), Folder: "/home/ann", PolicyVersion: "p1",
 		State: store.ApprovalPending, Scope: store.ApproveOnce,
 	}
 }

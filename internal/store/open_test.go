@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/toolsearch/toolsearch/internal/store"
 	"github.com/toolsearch/toolsearch/transcript"
 )
@@ -260,5 +262,24 @@ func TestPruneBySize(t *testing.T) {
 	}
 	if info, err := os.Stat(database(dir)); err != nil || info.Size() > store.MinMaxBytes {
 		t.Errorf("the file has %d bytes, at most %d: %v", info.Size(), store.MinMaxBytes, err)
+	}
+}
+
+// A store of before approvals named a folder opens, and keeps what is in it.
+func TestApprovalsOfBeforeFolders(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, store.Options{Dir: dir})
+	want := request("a1")
+	if err := s.PutApproval(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, dir, `ALTER TABLE approvals DROP COLUMN folder; PRAGMA user_version = 3`)
+	got, err := open(t, store.Options{Dir: dir}).Approval(t.Context(), "a1")
+	want.Folder = ""
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v, differs: %s", err, diff)
 	}
 }
