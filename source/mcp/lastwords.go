@@ -30,7 +30,7 @@ func failureOf(err error) Failure {
 	var look *exec.Error
 	var path *fs.PathError
 	switch {
-	case errors.As(err, &start) && start.slow, errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &start) && start.slow, start == nil && errors.Is(err, context.DeadlineExceeded):
 		return FailureSlow
 	case errors.Is(err, exec.ErrNotFound), errors.As(err, &look) && errors.Is(look, fs.ErrNotExist):
 		return FailureNoProgram

@@ -3,14 +3,17 @@ package mcp_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/toolsearch/toolsearch/internal/mcptest"
+	"github.com/toolsearch/toolsearch/source/mcp"
 )
 
 // A server has no terminal: it leads a session of its own. Else it could type
@@ -52,5 +55,37 @@ func TestServerHasNoTerminal(t *testing.T) {
 	}
 	if servers == 0 {
 		t.Error("no server was found among the processes")
+	}
+}
+
+// What a server printed instead of messages is told whichever comes first: its end,
+// the start timeout, or the end of its output, which a stranger may hold open.
+func TestLastErrorQuotesWhatIsNoMessage(t *testing.T) {
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("setsid is not there")
+	}
+	const junk = `; 1 lines on its stdout were no MCP messages, the first is "hello"`
+	stranger := `setsid sh -c 'echo >"$0"; sleep 3' "$1" & while [ ! -e "$1" ]; do :; done; `
+	for name, tt := range map[string]struct {
+		script, want string
+		timeout      time.Duration
+		failure      mcp.Failure
+	}{
+		"ends":                       {"exit 3", "its process ended (exit status 3)" + junk, time.Minute, mcp.FailureOther},
+		"ends, held open":            {stranger + "exit 3", "its process ended (exit status 3)" + junk, time.Minute, mcp.FailureOther},
+		"ends, held open until late": {stranger + "exit 3", "its process ended (exit status 3)" + junk, 900 * time.Millisecond, mcp.FailureOther},
+		"hangs":                      {"sleep 60", "it did not answer within 900ms" + junk, 900 * time.Millisecond, mcp.FailureSlow},
+		"hangs, held open":           {stranger + "sleep 60", "it did not answer within 900ms" + junk, 900 * time.Millisecond, mcp.FailureSlow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := quick()
+			opt.RetryMin, opt.RetryMax = time.Hour, time.Hour
+			got := status(t, started(t, opt, mcp.Server{
+				Name: "s", Command: "sh", Args: []string{"-c", "echo hello; " + tt.script, "sh", filepath.Join(t.TempDir(), "up")}, StartTimeout: tt.timeout,
+			}), "s")
+			if got.LastError != tt.want || got.Failure != tt.failure {
+				t.Errorf("%s: %q, want %s: %q", got.Failure, got.LastError, tt.failure, tt.want)
+			}
+		})
 	}
 }

@@ -204,12 +204,12 @@ func (c *stdioConn) story(ctx context.Context, err error, s *server) *startError
 	switch {
 	case refusedBy(err):
 		text = "it refused the handshake: " + s.redact.text(err.Error())
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		text, slow = "it did not answer within "+s.cfg.StartTimeout.String(), true
-	case ctx.Err() != nil:
-		text = "the start was cancelled"
 	case c.broken():
 		text, failure = failure, ""
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) && !c.ended():
+		text, slow = "it did not answer within "+s.cfg.StartTimeout.String(), true
+	case ctx.Err() != nil && !c.ended():
+		text = "the start was cancelled"
 	default:
 		select {
 		case <-c.proc.exited:

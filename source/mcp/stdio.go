@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -72,7 +73,8 @@ type stdioConn struct {
 	readDone chan struct{} // closed when nothing more can be read
 
 	mu      sync.Mutex
-	readErr error // why reading ended, nil for a plain end of file
+	left    bool  // the process ended by itself
+	readErr error // why reading ended, nil for an end of file and for our own
 	junk    int
 	sample  string
 	probe   *time.Timer // running while server/discover is unanswered
@@ -165,6 +167,14 @@ func (c *stdioConn) watchExit() {
 	case <-c.done:
 		return
 	}
+	select {
+	case <-c.done: // it was ended, perhaps
+		return
+	default:
+	}
+	c.mu.Lock()
+	c.left = true
+	c.mu.Unlock()
 	timer := time.NewTimer(drainPatience)
 	defer timer.Stop()
 	select {
@@ -208,7 +218,7 @@ func (c *stdioConn) readLoop() {
 			err = c.accept(line)
 		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) { // we closed it
 				c.mu.Lock()
 				c.readErr = err
 				c.mu.Unlock()
@@ -308,6 +318,13 @@ func (c *stdioConn) failure() string {
 		return fmt.Sprintf("%d lines on its stdout were no MCP messages, the first is %q", c.junk, c.sample)
 	}
 	return ""
+}
+
+// ended reports whether the process ended before it was told to.
+func (c *stdioConn) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.left
 }
 
 // broken reports whether the stream itself, not the process, was at fault.
