@@ -224,11 +224,14 @@ func (r *Rules) decide(t *tool.Tool) (action Action, by string) {
 	if first >= 0 {
 		return r.rules[first].action, r.rules[first].by
 	}
-	if core(t) && t.Annotations.MayDestroy() {
+	if MayDestroyCore(t) {
 		return r.core, ""
 	}
 	return r.otherwise, ""
 }
+
+// MayDestroyCore reports whether RuleSet.Core is about the tool, when no rule is.
+func MayDestroyCore(t *tool.Tool) bool { return core(t) && t.Annotations.MayDestroy() }
 
 // core reports one of the product's own tools, which work in a folder.
 func core(t *tool.Tool) bool { return t.Source == tool.OpenClaw && t.Owner == tool.CoreOwner }

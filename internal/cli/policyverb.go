@@ -31,7 +31,8 @@ func newPolicyExplain(app *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain TOOL",
 		Short: "Name the rule that decides about a tool, by file and line",
-		Long: `Explain tells what every filter says about a tool and which rule decides.
+		Long: `Explain tells what every filter says about a tool and which rule decides, and
+then whether a person is asked about its calls, and which rule says so.
 
 TOOL is an id, a name, an alias such as bash, or the name of a control such as
 tool_search. The rules can be asked about a tool that no source offers, too: by
@@ -49,7 +50,7 @@ The exit code is 0 when the rules allow the tool and 3 when they refuse it.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: app.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, mode: surface.Off, all: true, scope: asked.scope()})
+			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, ref: explained(args[0]), mode: surface.Off, all: true, scope: asked.scope()})
 			if err != nil {
 				return err
 			}
@@ -111,6 +112,8 @@ type explanation struct {
 	Allowed  bool          `json:"allowed"`
 	Decision ruleVerdict   `json:"decision"` // the rule that decides
 	Filters  []ruleVerdict `json:"filters"`  // every filter, in the order in which they apply
+
+	Approval approvalVerdict `json:"approval"` // of the calls that the filters let through
 }
 
 // ruleVerdict is a policy.Decision for programs and people.
@@ -197,7 +200,24 @@ func explainPolicy(ctx context.Context, set *toolset, ref string) (explanation, 
 		out.Filters = append(out.Filters, newRuleVerdict(d))
 	}
 	out.Allowed = out.Decision.Allowed
-	return out, nil
+	if out.Control {
+		out.Approval = controlApproval()
+		return out, nil
+	}
+	out.Approval, err = explainApproval(set.cfg.Tools.Approvals, t, out.Offered)
+	return out, err
+}
+
+// explained is what has to be known to explain ref: nothing of the servers for a
+// control, one server for an id. A name may be a tool's of any server.
+func explained(ref string) string {
+	switch source, _, isID := strings.Cut(ref, ":"); {
+	case slices.Contains(policy.Controls(), ref):
+		return string(tool.NewID(tool.OpenClaw, tool.CoreOwner, ref))
+	case isID && tool.Source(source).Valid():
+		return ref
+	}
+	return ""
 }
 
 // subjectOf finds the tool that ref means: a control by its name, else an
@@ -267,6 +287,9 @@ func printExplanation(s *streams, e explanation) error {
 			scope = "policy"
 		}
 		fmt.Fprintf(s.out, "  %s  %s: %s\n", mark, s.dim(scope), oneLine(f.Text, 1000))
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(s.out, "  approval: %s\n", oneLine(e.Approval.Text, 1000))
 	}
 	return err
 }

@@ -146,7 +146,7 @@ func approvalRules(c config.Approvals) approval.RuleSet {
 	set := approval.RuleSet{Core: c.Core, Otherwise: c.Otherwise}
 	for i, r := range c.Rules {
 		set.Rules = append(set.Rules, approval.Rule{
-			Action: r.Action, Tools: config.Entries(r.Tools), Claims: r.Claims, Name: fmt.Sprintf("tools.approvals.rules[%d]", i),
+			Action: r.Action, Tools: config.Entries(r.Tools), Claims: r.Claims, Name: approvalRuleName(i),
 		})
 	}
 	return set

@@ -18,6 +18,8 @@ type Approvals struct {
 	Expiry    time.Duration   // of a request
 	Wait      time.Duration   // for an answer from another process; 0 does not wait
 	Rules     []ApprovalRule  // in the file's order
+
+	CorePos, OtherwisePos Pos // where they are written; zero for a default
 }
 
 // ApprovalRule is one entry of tools.approvals.rules.
@@ -40,9 +42,9 @@ func approvalsSection() section[Approvals] {
 			"A rule that denies decides; else the first rule that matches; else `core` or `otherwise`.",
 		fields: []field[Approvals]{
 			choice(row{Key: "core", Default: "`ask`", Doc: "For the built-in tools that may destroy something (`exec`, `write`, `edit`), when no rule matches."},
-				approvalActions(), func(a *Approvals, v string, _ Pos) { a.Core = approval.Action(v) }),
+				approvalActions(), func(a *Approvals, v string, p Pos) { a.Core, a.CorePos = approval.Action(v), p }),
 			choice(row{Key: "otherwise", Default: "`allow`", Doc: "For every other tool, when no rule matches."},
-				approvalActions(), func(a *Approvals, v string, _ Pos) { a.Otherwise = approval.Action(v) }),
+				approvalActions(), func(a *Approvals, v string, p Pos) { a.Otherwise, a.OtherwisePos = approval.Action(v), p }),
 			millis(row{Key: "expiryMs", Default: fmt.Sprint(approval.DefaultExpiry.Milliseconds()), Doc: "How long a request stands, and how long an approval of one call may be used, in milliseconds."},
 				approval.MinExpiry, approval.MaxExpiry, func(a *Approvals) *time.Duration { return &a.Expiry }),
 			millis(row{Key: "waitMs", Default: "0", Doc: "How long a call waits for an answer from another process when nobody can be asked directly, in milliseconds. 0: it is refused at once, and made again after the approval."},

@@ -67,7 +67,7 @@ func TestCalls(t *testing.T) {
 	want := config.Calls{
 		Pins: pin.Warn, Transcript: config.Transcript{MaxAge: 168 * time.Hour, MaxBytes: 4 << 20, MaxBody: 256, Redact: []string{"customerNumber", "iban"}},
 		Output: call.Limits{Chars: 1000, ImageBytes: 1, AudioBytes: 2, BlobBytes: 32 << 20},
-		Approvals: config.Approvals{Core: approval.RuleDeny, Otherwise: approval.RuleAsk, Expiry: time.Second, Wait: 10 * time.Minute, Rules: []config.ApprovalRule{
+		Approvals: config.Approvals{Core: approval.RuleDeny, CorePos: at(`"deny", otherwise`), Otherwise: approval.RuleAsk, OtherwisePos: at(`"ask", exp`), Expiry: time.Second, Wait: 10 * time.Minute, Rules: []config.ApprovalRule{
 			{Pos: at(`{allow:`), Action: approval.RuleAllow, Tools: []config.Rule{{Pattern: "write", Pos: at(`" write`)}, {Pattern: "mcp:docs", Pos: at(`"mcp:docs`)}},
 				Claims: approval.Claims{ReadOnly: &yes, Destructive: &no}},
 			{Pos: at(`{ask:`), Action: approval.RuleAsk, Tools: []config.Rule{{Pattern: "*", Pos: at(`"*"`)}}, Claims: approval.Claims{Idempotent: &no, OpenWorld: &yes}},
