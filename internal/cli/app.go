@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -117,6 +116,11 @@ func (a *app) loadCatalogFile(ctx context.Context) ([]*tool.Tool, error) {
 // catalog opens the tools to search: of --catalog, or of the configured
 // sources once they have answered or failed.
 func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
+	return a.catalogFor(ctx, "")
+}
+
+// catalogFor is catalog, and waits only for the servers that ref needs.
+func (a *app) catalogFor(ctx context.Context, ref string) (*catalog.Catalog, func(), error) {
 	if a.catalogFile != "" {
 		tools, err := a.loadCatalogFile(ctx)
 		if err != nil {
@@ -125,7 +129,7 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, func(), error) {
 		cat, err := catalog.Build(catalog.Input{Tools: tools})
 		return cat, func() {}, err
 	}
-	set, err := a.open(ctx, openOptions{core: true, held: true, wait: true})
+	set, err := a.open(ctx, openOptions{core: true, held: true, wait: true, ref: ref})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,6 +149,7 @@ type openOptions struct {
 	watch bool         // whether the program runs for long, and telemetry is opened as configured
 	core  bool         // whether core tools are on when the configuration does not say
 	wait  bool         // for every server, showing progress
+	ref   string       // with wait, when not "": only for what this id or name needs
 	mode  surface.Mode // overrides the configuration's when not ""
 	scope config.Scope // whose rules hold; the agent is the app's
 	all   bool         // plan every tool, whatever the policy says of it: for the operator's eyes alone
@@ -187,7 +192,7 @@ func (a *app) open(ctx context.Context, opt openOptions) (*toolset, error) {
 	}
 	switch {
 	case opt.wait:
-		if err := a.waitFor(ctx, set); err != nil {
+		if err := a.waitFor(ctx, set, opt.ref); err != nil {
 			set.close()
 			return nil, err
 		}
@@ -301,23 +306,6 @@ func configuredMode(ts config.ToolSearch) surface.Mode {
 		return surface.Auto
 	}
 	return surface.Tools
-}
-
-// waitFor waits for the servers, and says so when it takes a while.
-func (a *app) waitFor(ctx context.Context, set *toolset) error {
-	notice := time.AfterFunc(time.Second, func() {
-		fmt.Fprintln(a.std.err, "waiting for MCP servers…")
-	})
-	defer notice.Stop()
-	if err := set.Wait(ctx); err != nil {
-		return err
-	}
-	for _, st := range statusOnce(set) {
-		if st.State == mcp.Failed {
-			fmt.Fprintf(a.std.err, "warning: server %q is not available: %s\n", st.Name, st.LastError)
-		}
-	}
-	return a.warnOfUnknown(set)
 }
 
 // coreTools opens the core tools, in the current folder.

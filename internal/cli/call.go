@@ -38,7 +38,7 @@ func newCall(app *app) *cobra.Command {
 			if app.catalogFile != "" {
 				return callCatalogFile(cmd, app, args[0], arguments)
 			}
-			set, err := app.open(cmd.Context(), openOptions{calls: true, core: true, wait: true})
+			set, err := app.open(cmd.Context(), openOptions{calls: true, core: true, wait: true, ref: args[0]})
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ func newDescribe(app *app) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: app.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cat, done, err := app.catalog(cmd.Context())
+			cat, done, err := app.catalogFor(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

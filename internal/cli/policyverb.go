@@ -50,7 +50,7 @@ The exit code is 0 when the rules allow the tool and 3 when they refuse it.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: app.completeTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, mode: surface.Off, all: true, scope: asked.scope()})
+			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, ref: explained(args[0]), mode: surface.Off, all: true, scope: asked.scope()})
 			if err != nil {
 				return err
 			}
@@ -206,6 +206,18 @@ func explainPolicy(ctx context.Context, set *toolset, ref string) (explanation, 
 	}
 	out.Approval, err = explainApproval(set.cfg.Tools.Approvals, t, out.Offered)
 	return out, err
+}
+
+// explained is what has to be known to explain ref: nothing of the servers for a
+// control, one server for an id. A name may be a tool's of any server.
+func explained(ref string) string {
+	switch source, _, isID := strings.Cut(ref, ":"); {
+	case slices.Contains(policy.Controls(), ref):
+		return string(tool.NewID(tool.OpenClaw, tool.CoreOwner, ref))
+	case isID && tool.Source(source).Valid():
+		return ref
+	}
+	return ""
 }
 
 // subjectOf finds the tool that ref means: a control by its name, else an
