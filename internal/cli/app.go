@@ -209,7 +209,7 @@ func (a *app) configured(ctx context.Context, opt openOptions) (*toolset, error)
 		return nil, err
 	}
 	if _, known := cfg.Agent(a.agent); a.agent != "" && !known {
-		return nil, usagef("no agent %q in %s", a.agent, cfg.Path)
+		return nil, unknownAgent(cfg, a.agent)
 	}
 	set := &toolset{cfg: cfg, search: cfg.ToolSearchFor(a.agent), mode: opt.mode}
 	if set.mode == "" {

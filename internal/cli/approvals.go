@@ -295,7 +295,7 @@ func printApprovals(s *streams, found []approval.Record) error {
 	for i := range found {
 		r := &found[i]
 		args, _ := tool.CutChars(approval.Visible(string(r.Args)), 80)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID, 40), stateOf(r, now), r.Expires.Local().Format(time.DateTime),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID, 40), stateOf(r, now), zonedTime(r.Expires),
 			oneLine(who(r), 60), approval.Visible(oneLine(string(r.Tool), 100)), approval.Visible(oneLine(r.Folder, 200)), args)
 	}
 	return w.Flush()
@@ -316,9 +316,9 @@ func printApproval(s *streams, r *approval.Record) {
 	fmt.Fprintf(s.out, "Approval %s: %s\n", s.bold(oneLine(r.ID, 40)), stateOf(r, time.Now()))
 	fmt.Fprint(s.out, approval.Show(approval.Question{Tool: r.Tool, Folder: r.Folder, Args: r.Args}))
 	fmt.Fprintf(s.out, "Caller: %s\nSession: %s\n", approval.Visible(oneLine(who(r), 200)), approval.Visible(oneLine(r.Session, 200)))
-	fmt.Fprintf(s.out, "Asked: %s\nExpires: %s\n", r.Created.Local().Format(time.DateTime), r.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(s.out, "Asked: %s\nExpires: %s\n", zonedTime(r.Created), zonedTime(r.Expires))
 	if !r.Decided.IsZero() {
-		fmt.Fprintf(s.out, "Decided: %s by %s, for %s\n", r.Decided.Local().Format(time.DateTime), oneLine(r.DecidedBy, 200), r.Scope)
+		fmt.Fprintf(s.out, "Decided: %s by %s, for %s\n", zonedTime(r.Decided), oneLine(r.DecidedBy, 200), r.Scope)
 	}
 	if r.Pattern != "" {
 		fmt.Fprintf(s.out, "Pattern: %s\n", approval.Visible(oneLine(r.Pattern, 600)))

@@ -20,6 +20,14 @@ func newConfig(app *app) *cobra.Command {
 	return c
 }
 
+// command is a command line of this program under the configuration it was given.
+func (a *app) command(verb string) string {
+	if a.configPath == "" {
+		return "toolsearch " + verb
+	}
+	return "toolsearch --config " + config.ShellQuote(a.configPath) + " " + verb
+}
+
 // find locates the configuration file of the config verbs.
 func (a *app) find() (config.Location, error) {
 	return config.Find(config.FindOptions{Explicit: a.configPath})
@@ -38,7 +46,7 @@ func newConfigGet(app *app) *cobra.Command {
 				return err
 			}
 			if !at.Exists {
-				return hintError{fmt.Errorf("config get: there is no configuration file"), "'toolsearch config set KEY VALUE' creates " + at.Path}
+				return hintError{fmt.Errorf("config get: there is no configuration file"), "'" + app.command("config set KEY VALUE") + "' creates " + at.Path}
 			}
 			raw, err := config.Get(cmd.Context(), at.Path, strings.Join(args, ""))
 			if err != nil {

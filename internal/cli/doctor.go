@@ -135,10 +135,13 @@ func checkConfig(ctx context.Context, app *app) (*config.Config, check) {
 	}
 	switch {
 	case err != nil:
-		c.Detail, c.Hint = err.Error(), "mend the file, then run 'toolsearch config validate'"
+		c.Detail, c.Hint = err.Error(), "mend the file, then run '"+app.command("config validate")+"'"
+		if errors.Is(err, os.ErrNotExist) {
+			c.Hint = "create it as the message says, or name another file"
+		}
 	case !at.Exists:
 		c.OK, c.Detail = true, "no file; defaults apply"
-		c.Hint = "start with examples/toolsearch.json5, or 'toolsearch config set'"
+		c.Hint = "start with examples/toolsearch.json5, or '" + app.command("config set KEY VALUE") + "'"
 	default:
 		c.OK, c.Detail = true, at.Path
 	}

@@ -78,7 +78,7 @@ func TestGatewayHoldsChangedTools(t *testing.T) {
 	if out, code := g.program("pins", "diff"); code != 0 || !strings.Contains(out, "mcp:weather:echo\n") || !strings.Contains(out, "pins accept mcp:weather:echo --digest "+waiting[0].OfferedDigest) {
 		t.Errorf("pins diff of all: exit %d, %s", code, out)
 	}
-	if out, code := g.program("pins", "accept", "mcp:weather:echo", "--digest", strings.Repeat("0", 64)); code != 1 || !strings.Contains(out, "no such change") {
+	if out, code := g.program("pins", "accept", "mcp:weather:echo", "--digest", strings.Repeat("0", 64)); code != 1 || !strings.Contains(out, "no such change is waiting: the one that waits has the digest "+waiting[0].OfferedDigest) || !strings.Contains(out, "pins diff mcp:weather:echo") {
 		t.Errorf("pins accept of another change: exit %d, %s", code, out)
 	}
 	if out, code := g.program("pins", "accept", "mcp:weather:echo", "--digest", waiting[0].OfferedDigest); code != 0 {

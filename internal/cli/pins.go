@@ -187,9 +187,16 @@ func newPinsAccept(app *app) *cobra.Command {
 				return err
 			}
 			defer done()
+			id := oneLine(string(tool.NewID(tool.MCP, p.Server, p.Tool)), 200)
 			if digest == "" { // what is accepted must have been seen
 				fmt.Fprintln(app.std.err, pin.Diff(p.Definition, p.OfferedDefinition))
 				digest = p.OfferedDigest
+			}
+			if digest != p.OfferedDigest {
+				return hintError{
+					fmt.Errorf("accept %s: no such change is waiting: the one that waits has the digest %s, not %s", id, p.OfferedDigest, oneLine(digest, 100)),
+					fmt.Sprintf("look at it with 'toolsearch pins diff %s'", id),
+				}
 			}
 			pinner, err := pin.New(pin.Config{Store: pins})
 			if err != nil {
@@ -198,7 +205,7 @@ func newPinsAccept(app *app) *cobra.Command {
 			if err := pinner.Accept(cmd.Context(), p.Server, p.Tool, digest); err != nil {
 				return err
 			}
-			fmt.Fprintf(app.std.err, "accepted %s\n", tool.NewID(tool.MCP, p.Server, p.Tool))
+			fmt.Fprintf(app.std.err, "accepted %s\n", id)
 			return nil
 		},
 	}

@@ -89,7 +89,7 @@ func newPlan(app *app) *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
 	c.Flags().BoolVar(&gateway, "mcp", false, "as 'toolsearch mcp' plans, which has the core tools off by default")
 	c.Flags().BoolVar(&listing, "listing", false, "print the text that mode directory puts into the prompt, and nothing else")
-	c.Flags().IntVar(&contextTokens, "context", 0, "the model's context in `tokens`, of which a listing takes a tenth at most; 0 is unknown")
+	c.Flags().Var(wholeNumber{&contextTokens}, "context", "the model's context in `tokens`, of which a listing takes a tenth at most; 0 is unknown")
 	return c
 }
 

@@ -48,7 +48,7 @@ func newSearch(app *app) *cobra.Command {
 		},
 	}
 	app.catalogFlags(c)
-	c.Flags().IntVar(&opt.limit, "limit", 0, "most results, 1 or more (default from the configuration: 8)")
+	c.Flags().Var(wholeNumber{&opt.limit}, "limit", "most results, 1 or more (default from the configuration: 8)")
 	c.Flags().BoolVar(&opt.json, "json", false, "print the hits as a JSON array")
 	c.Flags().BoolVar(&opt.explain, "explain", false, "say why each hit stands where it stands")
 	return c

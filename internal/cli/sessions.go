@@ -90,7 +90,8 @@ func newSessionsList(app *app) *cobra.Command {
 			return printSessions(app.std, list)
 		},
 	}
-	c.Flags().IntVar(&opt.limit, "limit", 50, "most sessions")
+	opt.limit = 50
+	c.Flags().Var(wholeNumber{&opt.limit}, "limit", "most sessions")
 	c.Flags().BoolVar(&opt.json, "json", false, "print as a JSON array")
 	return c
 }
@@ -110,6 +111,10 @@ func printSessions(s *streams, list []store.Session) error {
 }
 
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// zonedTime is for times that stand elsewhere in another zone: what a model is
+// told is in UTC.
+func zonedTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
 
 func newSessionsShow(app *app) *cobra.Command {
 	var opt struct{ json bool }
@@ -210,10 +215,10 @@ func printCalls(s *streams, list []store.Call) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nTIME\tTOOL\tFROM\tBY WAY OF\tSTATUS\tTOOK\tARGUMENTS")
+	fmt.Fprintln(w, "\nTIME\tTOOL\tFROM\tBY WAY OF\tSTATUS\tTOOK\tARGUMENTS\tREASON")
 	for _, c := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Started.Local().Format("15:04:05"), oneLine(string(c.Target), 80),
-			oneLine(string(c.Source)+" "+c.Owner, 60), dash(oneLine(c.Control, 20)), callStatus(c), took(c), oneLine(bodyText(c.Args), 60))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Started.Local().Format("15:04:05"), oneLine(string(c.Target), 80),
+			oneLine(string(c.Source)+" "+c.Owner, 60), dash(oneLine(c.Control, 20)), callStatus(c), took(c), oneLine(bodyText(c.Args), 60), oneLine(c.Reason, 300))
 	}
 	return w.Flush()
 }

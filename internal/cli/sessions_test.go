@@ -51,7 +51,7 @@ func recordSession(t *testing.T) {
 	no.ID, no.Source, no.Owner, no.Name = "openclaw:core:exec", tool.OpenClaw, "core", "exec"
 	p := call.New(tr.Stage(), call.Refuse(func(t *tool.Tool) *tool.Error {
 		if t.Name == "exec" {
-			return &tool.Error{Code: tool.CodeBlocked, By: "policy", Reason: "no"}
+			return &tool.Error{Code: tool.CodeBlocked, By: "policy", Reason: "it deletes too much"}
 		}
 		return nil
 	}))
@@ -114,7 +114,7 @@ func TestSessionsAnswerTheFourQuestions(t *testing.T) {
 			t.Errorf("sessions %s: %v, %s", verb, err, out)
 		}
 	}
-	if out, _, _ := sessionsVerb(t, "show", "talk"); !strings.Contains(out, "schemas up front 3 (2100 bytes), catalog 500, searches 4 (1 found nothing), describes 2, calls 2 (1 not ok)") || !strings.Contains(out, "blocked by policy") {
+	if out, _, _ := sessionsVerb(t, "show", "talk"); !strings.Contains(out, "schemas up front 3 (2100 bytes), catalog 500, searches 4 (1 found nothing), describes 2, calls 2 (1 not ok)") || !strings.Contains(out, "blocked by policy") || !strings.Contains(out, "it deletes too much") {
 		t.Errorf("show prints\n%s", out)
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/toolsearch/toolsearch/approval"
@@ -64,6 +65,27 @@ func (a *app) printUnknown(names []policy.Warning) {
 		}
 		fmt.Fprintf(a.std.err, "warning: %s\n", w)
 	}
+}
+
+// unknownAgent says that the configuration has no such agent, and which it has.
+func unknownAgent(cfg *config.Config, id string) error {
+	where := cfg.Path
+	if where == "" {
+		where = "the configuration: there is no file"
+	}
+	err := usagef("no agent %q in %s", tool.Clean(id, 100), where)
+	if len(cfg.Agents) == 0 {
+		return hintError{err, "leave --agent out, or add one under agents.list"}
+	}
+	var names []string
+	for i, a := range cfg.Agents {
+		if i == maxUnknown {
+			names = append(names, fmt.Sprintf("%d more", len(cfg.Agents)-i))
+			break
+		}
+		names = append(names, oneLine(a.ID, 60))
+	}
+	return hintError{err, "the agents there are: " + strings.Join(names, ", ")}
 }
 
 // warnOfUnknown prints the unknown names of a set whose servers have answered or

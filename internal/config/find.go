@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // FileName is the name of the configuration file where it is looked for.
@@ -103,4 +104,16 @@ func located(path string, origin Origin) (Location, error) {
 		return Location{}, fmt.Errorf("find the configuration (%s): %w", origin, err)
 	}
 	return l, nil
+}
+
+// ShellQuote is a path as one word of a POSIX shell's command line, for messages
+// that name a command.
+func ShellQuote(path string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
+	}
+	if path != "" && strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -33,7 +33,7 @@ func readFile(ctx context.Context, path string) ([]byte, error) {
 	info, err := os.Stat(path) // before opening: a pipe would block
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("read the configuration %s: %w; create it with: toolsearch config set KEY VALUE", path, os.ErrNotExist)
+		return nil, fmt.Errorf("read the configuration %s: %w; create it with: toolsearch --config %s config set KEY VALUE", path, os.ErrNotExist, ShellQuote(path))
 	case err != nil:
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	case !info.Mode().IsRegular():
