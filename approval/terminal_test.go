@@ -54,18 +54,18 @@ func TestTerminal(t *testing.T) {
 		" YES \r\n":                           {Answer: approval.Allow, Scope: approval.Once},
 		"s\n":                                 {Answer: approval.Allow, Scope: approval.Session},
 		"n\n":                                 {},
-		"\n":                                  {},
-		"yes please\n":                        {},
-		"yy\n":                                {},
-		strings.Repeat("y", 9999) + "\n":      {},
-		"y" + strings.Repeat(" ", 300) + "\n": {}, // too long to be read whole
+		"\n":                                  {AskAgain: true},
+		"yes please\n":                        {AskAgain: true},
+		"yy\n":                                {AskAgain: true},
+		strings.Repeat("y", 9999) + "\n":      {AskAgain: true},
+		"y" + strings.Repeat(" ", 300) + "\n": {AskAgain: true}, // too long to be read whole
 	} {
 		out := newScreen()
 		in, w := io.Pipe()
 		term := approval.NewTerminal(in, out, nil)
 		go func() { _, _ = io.WriteString(w, typed) }()
 		got, err := term.Ask(t.Context(), request("abcdefghij"))
-		if err != nil || got.Answer != want.Answer || got.Scope != want.Scope {
+		if err != nil || got.Answer != want.Answer || got.Scope != want.Scope || got.AskAgain != want.AskAgain {
 			t.Errorf("%.20q: %+v, %v; want %+v", typed, got, err, want)
 		}
 		shown := out.buf.String()
