@@ -307,7 +307,6 @@ func conversation(req *Request) string {
 // newID names a run.
 func newID() string { return "r-" + rand.Text() }
 
-// refuse is a refusal in the words of a model API.
 // refuseKept refuses what only an API of Responses keeps, for a model behind another
 // one: it would hear the new messages alone, and nobody would know.
 func refuseKept(req *Request, m Model) error {
@@ -322,6 +321,7 @@ func refuseKept(req *Request, m Model) error {
 	return nil
 }
 
+// refuse is a refusal in the words of a model API.
 func refuse(status int, param, message string) *provider.Error {
 	return &provider.Error{Status: status, Type: "invalid_request_error", Param: param, Message: message}
 }
