@@ -9,46 +9,19 @@ import (
 	"testing"
 
 	"github.com/toolsearch/toolsearch"
-	"github.com/toolsearch/toolsearch/internal/server"
 )
 
 // A batch is one request to whoever counts requests: it must not stand for
 // thousands. One of a few messages is what revision 2025-03-26 allows.
 func TestBatchesAreBounded(t *testing.T) {
-	set, err := toolsearch.New(t.Context(), toolsearch.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer set.Close()
-	srv := server.NewMCP(server.Options{Surface: set.Surface(), Version: "1"})
-	h := httptest.NewServer(server.NewHTTP(server.HTTPOptions{
-		Server: func(*http.Request) *server.MCP { return srv }, MaxBody: 4 << 20, User: func(*http.Request) string { return "" },
-	}))
-	defer h.Close()
+	client := newHTTPClient(t, toolsearch.Options{})
 	session := ""
 	ask := func(body string) (int, string) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
+		a := client.must(t, httpRequest{session: session, body: body})
+		if a.session != "" {
+			session = a.session
 		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		if session != "" {
-			req.Header.Set("Mcp-Session-Id", session)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		got, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
-			session = id
-		}
-		return resp.StatusCode, string(got)
+		return a.status, a.body
 	}
 	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -80,16 +53,8 @@ func TestBatchesAreBounded(t *testing.T) {
 
 // A batch is looked through no further than a request may be long.
 func TestBatchesAreReadWithinTheBody(t *testing.T) {
-	set, err := toolsearch.New(t.Context(), toolsearch.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer set.Close()
-	srv := server.NewMCP(server.Options{Surface: set.Surface(), Version: "1"})
 	const most, sent = 1 << 20, 64 << 20
-	h := server.NewHTTP(server.HTTPOptions{
-		Server: func(*http.Request) *server.MCP { return srv }, MaxBody: most, User: func(*http.Request) string { return "" },
-	})
+	h := httpHandler(t, toolsearch.Options{}, most)
 	rest := &io.LimitedReader{R: endless{}, N: sent}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", io.MultiReader(strings.NewReader(`["`), rest))
 	req.Header.Set("Content-Type", "application/json")
