@@ -48,23 +48,7 @@ func deniedSets(tb testing.TB, mode surface.Mode) (with, without *toolsearch.Too
 		return mcp.Server{Name: name, Command: command, Args: args, Env: env}
 	}
 	open := func(tools []*tool.Tool, servers ...mcp.Server) *toolsearch.Toolset {
-		p, _, err := policy.Compile([]policy.Layer{{Scope: policy.ScopeGlobal, Name: "test", Rules: deniedRules()}})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		set, err := toolsearch.New(tb.Context(), toolsearch.Options{Tools: tools, Servers: servers, Mode: mode, Policy: p})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() {
-			if err := set.Close(); err != nil {
-				tb.Error(err)
-			}
-		})
-		if err := set.Wait(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-		return set
+		return newSet(tb, toolsearch.Options{Tools: tools, Servers: servers, Mode: mode, Policy: compile(tb, deniedRules())})
 	}
 	allowed := []*tool.Tool{function("house", "open_door", ""), function("house", "open_gate", tool.DirectOnly), function("yard", "open_shed", "")}
 	denied := []*tool.Tool{function("house", "open_safe", ""), function("ghost", "appear", tool.DirectOnly)}

@@ -92,23 +92,6 @@ func benchOptions(b *testing.B) toolsearch.Options {
 	return opt
 }
 
-func benchSet(b *testing.B, opt toolsearch.Options) *toolsearch.Toolset {
-	b.Helper()
-	set, err := toolsearch.New(b.Context(), opt)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := set.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	if err := set.Wait(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	return set
-}
-
 // medians runs each n times, in turn and each one first at times, so that
 // whatever else the machine does meets all alike. It returns the median time of
 // each.
@@ -151,7 +134,7 @@ func BenchmarkPipelineInProcess(b *testing.B) {
 	}
 	opt := benchOptions(b)
 	opt.Tools = []*tool.Tool{t}
-	set := benchSet(b, opt)
+	set := newSet(b, opt)
 	ctx := b.Context()
 	through := func() {
 		if _, err := set.Call(ctx, string(t.ID), benchArgs); err != nil {

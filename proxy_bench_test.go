@@ -197,7 +197,7 @@ func BenchmarkPipelineMCP(b *testing.B) {
 func BenchmarkPipelineMCPInProcess(b *testing.B) {
 	opt := benchOptions(b)
 	opt.Servers = echoServers(b)
-	set := benchSet(b, opt)
+	set := newSet(b, opt)
 	ctx := b.Context()
 	target, err := set.Resolve(ctx, "mcp:docs:echo")
 	if err != nil {

@@ -41,19 +41,19 @@ func (exampleTB) Setenv(string, string)     {}
 func (exampleTB) Cleanup(func())            {}
 func (exampleTB) Context() context.Context  { return context.Background() }
 
-func newSet(t *testing.T, opt toolsearch.Options) *toolsearch.Toolset {
-	t.Helper()
-	set, err := toolsearch.New(t.Context(), opt)
+func newSet(tb testing.TB, opt toolsearch.Options) *toolsearch.Toolset {
+	tb.Helper()
+	set, err := toolsearch.New(tb.Context(), opt)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := set.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	if err := set.Wait(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := set.Wait(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
 	return set
 }
@@ -67,11 +67,11 @@ func failing(t *testing.T, name string, failure error) *tool.Tool {
 	return f
 }
 
-func compile(t *testing.T, rules policy.Rules) *policy.Policy {
-	t.Helper()
+func compile(tb testing.TB, rules policy.Rules) *policy.Policy {
+	tb.Helper()
 	p, _, err := policy.Compile([]policy.Layer{{Scope: policy.ScopeGlobal, Name: "test", Rules: rules}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
