@@ -106,7 +106,9 @@ func (c *Compiled) check(v any) *ValidationError {
 	}
 	err, stop := c.run(func() error { return c.schema.Validate(v) }, maxExplainSteps)
 	if stop != nil {
-		if stop.Err != nil {
+		// A slow pattern says more by itself, and the same on a machine where
+		// the first pass was slow enough to end there.
+		if stop.Err != nil || stop.Problems[0].Constraint == "pattern" {
 			return stop
 		}
 		return &ValidationError{Problems: []Problem{{
