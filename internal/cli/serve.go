@@ -161,7 +161,7 @@ func resolveKeys(configured []config.ServeKey) ([]modelapi.Key, error) {
 			errs = append(errs, err)
 			continue
 		}
-		keys = append(keys, modelapi.Key{Name: k.Name, Sum: sum, Who: k.Who})
+		keys = append(keys, modelapi.Key{Name: k.Name, Sum: sum, Who: k.Who, Metrics: k.Metrics})
 	}
 	return keys, errors.Join(errs...)
 }

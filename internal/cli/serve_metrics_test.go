@@ -12,7 +12,7 @@ import (
 )
 
 // The server tells Prometheus what its agents searched and called, and tells it
-// only to who has a key.
+// only to a key that is for it: the names of tools are not for those that are denied them.
 func TestServeMetrics(t *testing.T) {
 	s, _ := startServe(t, mock.Agent())
 	s.ask(openai.Chat(), ciKey, &provider.Request{Model: "chat/m", Messages: userSays(`How is it? target=echo args={"city":"Oslo"} query="weather forecast" query="xylophone"`)})
@@ -46,6 +46,9 @@ func TestServeMetrics(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the metrics lack %q:\n%s", want, text)
 		}
+	}
+	if code, text := scrape(robotKey); code != http.StatusForbidden || strings.Contains(text, "echo") {
+		t.Errorf("with a key that is not for it: status %d: %s", code, text)
 	}
 	if code, _ := scrape(""); code != http.StatusUnauthorized {
 		t.Errorf("without a key: status %d", code)

@@ -71,7 +71,7 @@ func startServeWith(t *testing.T, script mock.Script, weather mcptest.Script) (*
     responses: {baseUrl: "`+base+`", api: "openai-responses", models: [{id: "m"}]},
     messages: {baseUrl: "`+base+`", api: "anthropic-messages", models: [{id: "m", maxTokens: 1000}]},
   }},
-  serve: {listen: "127.0.0.1:0", keys: [{name: "ci", key: "${CI_KEY}"}, {name: "robot", key: "${ROBOT_KEY}", agent: "robot"}, {name: "coder", key: "${CODER_KEY}", agent: "coder"},
+  serve: {listen: "127.0.0.1:0", keys: [{name: "ci", key: "${CI_KEY}", metrics: true}, {name: "robot", key: "${ROBOT_KEY}", agent: "robot"}, {name: "coder", key: "${CODER_KEY}", agent: "coder"},
     {name: "eve", key: "key-of-eve-0123456789", sender: "eve"}, {name: "lab", key: "key-of-lab-0123456789", group: "lab"},
     {name: "boxed", key: "key-of-boxed-0123456789", sandbox: true}, {name: "child", key: "key-of-child-0123456789", subagent: true}]},
 }`)

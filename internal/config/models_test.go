@@ -119,7 +119,7 @@ func TestServe(t *testing.T) {
 	sum := sha256.Sum256([]byte("0123456789abcdef"))
 	text := `{serve: {listen: "[::1]:0", maxBodyBytes: 1, maxRequests: 2, drainSeconds: 3, memoryLimitMiB: 64,
   heldRuns: {max: 4, seconds: 5}, limits: {rounds: 6, calls: 7, wallSeconds: 8, tokens: 1000000},
-  keys: [{name: "ci", sha256: "` + strings.ToUpper(hex.EncodeToString(sum[:])) + `", agent: "Main", sender: "alice"}, {name: "dev", key: "${DEV}"}],
+  keys: [{name: "ci", sha256: "` + strings.ToUpper(hex.EncodeToString(sum[:])) + `", agent: "Main", sender: "alice"}, {name: "dev", key: "${DEV}", metrics: true}],
 }, agents: {list: [{id: "main"}]}}`
 	c := load(t, text)
 	want := config.Serve{
@@ -128,7 +128,7 @@ func TestServe(t *testing.T) {
 		MaxBody: 1024, MaxRequests: 2, Drain: 3 * time.Second, MemoryLimit: 64 << 20,
 		Keys: []config.ServeKey{
 			{Name: "ci", Pos: place(t, text, `{name: "ci"`), SHA256: hex.EncodeToString(sum[:]), Who: config.Who{Agent: "Main", Sender: "alice"}},
-			{Name: "dev", Pos: place(t, text, `{name: "dev"`), Key: config.Text{Raw: "${DEV}", Pos: place(t, text, `"${DEV}`), Key: "serve.keys[1].key"}},
+			{Name: "dev", Pos: place(t, text, `{name: "dev"`), Key: config.Text{Raw: "${DEV}", Pos: place(t, text, `"${DEV}`), Key: "serve.keys[1].key"}, Metrics: true},
 		},
 	}
 	if diff := cmp.Diff(want, c.Serve); diff != "" {

@@ -34,6 +34,7 @@ type ServeKey struct {
 	SHA256 string // 64 hexadecimal digits, or "" with Key
 	Key    Text
 	Who
+	Metrics bool // may read /metrics
 }
 
 // Who says whose rules and settings hold for a request.
@@ -164,6 +165,7 @@ func serveKeySection() section[ServeKey] {
 			{row{Key: "group", Type: "string", Doc: "The entry of `tools.toolsByGroup` whose rules hold for this caller."}, func(r *reader, s spot, k *ServeKey) { k.Group = r.name(s) }},
 			flag(row{Key: "sandbox", Default: "`false`", Doc: "This caller is confined to a sandbox: the rules of `tools.sandbox.tools` hold."}, func(k *ServeKey, v bool) { k.Sandbox = v }),
 			flag(row{Key: "subagent", Default: "`false`", Doc: "This caller is an agent that another one started: the rules of `tools.subagents.tools` hold."}, func(k *ServeKey, v bool) { k.Subagent = v }),
+			flag(row{Key: "metrics", Default: "`false`", Doc: "This caller may read `/metrics`, which names the tools that are called, its own and those that it is denied."}, func(k *ServeKey, v bool) { k.Metrics = v }),
 		},
 	}
 }

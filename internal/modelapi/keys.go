@@ -16,12 +16,14 @@ type Key struct {
 	Name string
 	Sum  [sha256.Size]byte
 	config.Who
+	Metrics bool // may read /metrics
 }
 
 // Caller is who asks. The zero value is the local user.
 type Caller struct {
 	Name string
 	config.Who
+	noMetrics bool
 }
 
 type keyring []Key
@@ -54,7 +56,7 @@ func (k keyring) find(secret string) (Caller, bool) {
 	if found < 0 {
 		return Caller{}, false
 	}
-	return Caller{k[found].Name, k[found].Who}, true
+	return Caller{k[found].Name, k[found].Who, !k[found].Metrics}, true
 }
 
 // secretOf is the key that a request brings: as a bearer, or in Anthropic's own

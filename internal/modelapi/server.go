@@ -109,7 +109,7 @@ func (s *Server) routes() http.Handler {
 	on("GET", "/v1/models/{id...}", s.known(s.showModel))
 	on("POST", "/tools/invoke", s.known(s.invoke))
 	if s.opt.Metrics != nil {
-		on("GET", "/metrics", s.known(func(w http.ResponseWriter, r *http.Request, _ Caller) { s.opt.Metrics.ServeHTTP(w, r) }))
+		on("GET", "/metrics", s.known(s.metrics))
 	}
 	if s.opt.MCP != nil {
 		mux.Handle("/mcp", s.mcp())
@@ -118,6 +118,16 @@ func (s *Server) routes() http.Handler {
 		s.refuse(w, r, refusal(http.StatusNotFound, "nothing is served at this path"))
 	})
 	return s.around(mux)
+}
+
+// metrics names the tools that are called, by whomever: not for a caller that is
+// denied some of them.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request, c Caller) {
+	if c.noMetrics {
+		s.refuse(w, r, refusal(http.StatusForbidden, "the metrics are not for this key; serve.keys[].metrics: true lets one read them"))
+		return
+	}
+	s.opt.Metrics.ServeHTTP(w, r)
 }
 
 type callerKey struct{}

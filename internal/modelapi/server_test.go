@@ -37,7 +37,7 @@ const (
 
 func keys() []modelapi.Key {
 	return []modelapi.Key{
-		{Name: "alice", Sum: sha256.Sum256([]byte(aliceKey)), Who: config.Who{Agent: "main"}},
+		{Name: "alice", Sum: sha256.Sum256([]byte(aliceKey)), Who: config.Who{Agent: "main"}, Metrics: true},
 		{Name: "bob", Sum: sha256.Sum256([]byte(bobKey))},
 	}
 }
@@ -285,6 +285,7 @@ func TestDoors(t *testing.T) {
 		{"health needs no key", "GET", "/healthz", "", none, 200, `"ok":true`},
 		{"nor does readiness", "GET", "/readyz", "", none, 200, `"ready":true`},
 		{"metrics", "GET", "/metrics", "", nil, 200, "metrics 1"},
+		{"metrics for another key", "GET", "/metrics", "", []string{"Authorization", "Bearer " + bobKey}, 403, "serve.keys[].metrics"},
 		{"metrics without a key", "GET", "/metrics", "", none, 401, `"code":"blocked"`},
 		{"models without a key", "GET", "/v1/models", "", none, 401, `"invalid_api_key"`},
 		{"a wrong key", "GET", "/v1/models", "", []string{"Authorization", "Bearer " + aliceKey + "x"}, 401, `"invalid_api_key"`},
