@@ -86,7 +86,6 @@ func writeJSON(w http.ResponseWriter, status int, raw json.RawMessage) {
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // none on a recorder
 	w.WriteHeader(status)
 	_, _ = w.Write(raw) // a client that is gone needs no answer
 }

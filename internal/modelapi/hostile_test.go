@@ -104,8 +104,8 @@ type deadlines struct {
 func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = append(d.read, t); return nil }
 func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
 
-// A body that another handler reads has to arrive in time too; and its answer
-// has no deadline of an earlier answer on the same connection.
+// A body that another handler reads has to arrive in time too; its answer has no
+// deadline of an earlier answer on the same connection, and each write one of its own.
 func TestDeadlinesOfMCP(t *testing.T) {
 	var seen deadlines
 	w := start(t, mock.Script{}, func(o *modelapi.Options) {
@@ -120,12 +120,25 @@ func TestDeadlinesOfMCP(t *testing.T) {
 			if !seen.read[len(seen.read)-1].IsZero() {
 				t.Errorf("once the body is there: %v", seen.read)
 			}
+			for what, write := range map[string]func(){
+				"a write": func() { _, _ = io.WriteString(w, "data: {}\n\n") },
+				"a flush": func() { _ = http.NewResponseController(w).Flush() },
+			} {
+				seen.write = nil
+				if write(); len(seen.write) == 0 || seen.write[len(seen.write)-1].IsZero() {
+					t.Errorf("%s may wait for its reader for ever: %v", what, seen.write)
+				}
+			}
+			seen.write = nil
 		})
 	})
 	seen.ResponseRecorder = httptest.NewRecorder()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(`{}`))
 	req.Header.Set("Authorization", "Bearer "+aliceKey)
 	w.server.ServeHTTP(&seen, req)
+	if len(seen.write) == 0 || seen.write[len(seen.write)-1].IsZero() {
+		t.Errorf("the end of the answer has the deadline of its last write, long ago: %v", seen.write)
+	}
 }
 
 // net/http waits for the body that a request announces before it answers, also

@@ -248,6 +248,7 @@ func (s *Server) around(next http.Handler) http.Handler {
 			}
 		}()
 		next.ServeHTTP(log, r)
+		log.hurry() // net/http writes the end of a stream, perhaps long after its last event
 	})
 }
 
@@ -276,7 +277,14 @@ func (l *logged) FlushError() error {
 	if l.status == 0 {
 		l.status = http.StatusOK
 	}
+	l.hurry()
 	return http.NewResponseController(l.ResponseWriter).Flush()
+}
+
+// hurry gives the client writeTime from now to read what is written next: one
+// that does not read must not hold a handler for ever.
+func (l *logged) hurry() {
+	_ = http.NewResponseController(l.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTime)) // none on a recorder
 }
 
 func (l *logged) WriteHeader(status int) {
@@ -290,6 +298,7 @@ func (l *logged) Write(b []byte) (int, error) {
 	if l.status == 0 {
 		l.status = http.StatusOK
 	}
+	l.hurry()
 	n, err := l.ResponseWriter.Write(b)
 	l.bytes += int64(n)
 	return n, err
