@@ -36,8 +36,7 @@ func (o Options) stages(schemas *schema.Cache, repeats *call.Repeats) []call.Sta
 	}
 	stages = append(stages, call.ValidateOutput(schemas))
 	if o.Hooks != nil {
-		stages = append(stages, o.Hooks.Stage())
-		stages = append(stages, call.ValidateInput(schemas))
+		stages = append(stages, o.Hooks.Stage(call.ValidateInput(schemas)))
 		if o.Approval != nil {
 			stages = append(stages, o.Approval.Recheck())
 		}

@@ -54,13 +54,16 @@ func TestThePipelineAsksThePolicy(t *testing.T) {
 func TestReplacedArgumentsPassEverythingAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		replaced string
+		second   hook.Verdict // of the hook after it
 		code     tool.Code
 		asked    []string
 		sent     []string
 	}{
-		"others":  {`{"to":"bob"}`, "", []string{`{"to":"ann"}`, `{"to":"bob"}`}, []string{`{"to":"bob"}`}},
-		"same":    {`{"to":"ann"}`, "", []string{`{"to":"ann"}`}, []string{`{"to":"ann"}`}},
-		"invalid": {`{"to":1}`, tool.CodeBlocked, []string{`{"to":"ann"}`}, nil}, // nobody is asked about them
+		"others":            {`{"to":"bob"}`, hook.Continue, "", []string{`{"to":"ann"}`, `{"to":"bob"}`}, []string{`{"to":"bob"}`}},
+		"others, and asks":  {`{"to":"bob"}`, hook.Ask, "", []string{`{"to":"ann"}`, `{"to":"bob"}`}, []string{`{"to":"bob"}`}},
+		"same":              {`{"to":"ann"}`, hook.Continue, "", []string{`{"to":"ann"}`}, []string{`{"to":"ann"}`}},
+		"invalid":           {`{"to":1}`, hook.Continue, tool.CodeBlocked, []string{`{"to":"ann"}`}, nil}, // nobody is asked about them
+		"invalid, and asks": {`{"to":1}`, hook.Ask, tool.CodeBlocked, []string{`{"to":"ann"}`}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rules, _, err := approval.Compile(approval.RuleSet{Otherwise: approval.RuleAsk})
@@ -83,7 +86,7 @@ func TestReplacedArgumentsPassEverythingAgain(t *testing.T) {
 				})},
 				{Name: "look", Event: hook.Before, Runner: hook.Func(func(_ context.Context, in *hook.Input) (hook.Decision, error) {
 					seen = append(seen, string(in.Args))
-					return hook.Decision{Verdict: hook.Continue}, nil
+					return hook.Decision{Verdict: c.second}, nil
 				})},
 			}, hook.AskerFunc(gate.AskFor))
 			if err != nil {

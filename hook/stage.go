@@ -4,23 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// Stage returns the stage that asks the hooks around every call.
-func (s *Set) Stage() call.Stage {
+// Stage returns the stage that asks the hooks around every call. The checks see
+// the call as the hooks left it, before a person is asked for approval of it.
+func (s *Set) Stage(checks ...call.Stage) call.Stage {
 	return func(next call.Handler) call.Handler {
 		if len(s.hooks) == 0 {
 			return next
 		}
+		rest := s.approved(next)
+		for _, check := range slices.Backward(checks) {
+			rest = check(rest)
+		}
 		return func(ctx context.Context, r call.Request) (*tool.Result, error) {
-			if err := s.runBefore(ctx, &r); err != nil {
+			w, err := s.runBefore(ctx, &r)
+			if err != nil {
 				return nil, err
 			}
-			res, err := next(ctx, r)
+			if len(w.hooks) > 0 {
+				ctx = context.WithValue(ctx, wantedKey{}, w)
+			}
+			res, err := rest(ctx, r)
 			if err != nil || res == nil {
 				return res, err
 			}
@@ -29,10 +39,27 @@ func (s *Set) Stage() call.Stage {
 	}
 }
 
-// runBefore asks the before hooks, and then a person where one of them wants it.
-func (s *Set) runBefore(ctx context.Context, r *call.Request) error {
-	var askedBy []string
-	var reasons []string
+// wanted is the approval that hooks want for a call, on its way through the checks.
+type wanted struct{ hooks, reasons []string }
+
+type wantedKey struct{}
+
+// approved goes on once a person approved of what hooks want approval for. The
+// mark ends here: a call inside of this one is not what they meant.
+func (s *Set) approved(next call.Handler) call.Handler {
+	return func(ctx context.Context, r call.Request) (*tool.Result, error) {
+		if w, ok := ctx.Value(wantedKey{}).(wanted); ok && len(w.hooks) > 0 {
+			if err := s.approve(ctx, &r, w); err != nil {
+				return nil, err
+			}
+			ctx = context.WithValue(ctx, wantedKey{}, wanted{})
+		}
+		return next(ctx, r)
+	}
+}
+
+// runBefore asks the before hooks, and says which of them want approval.
+func (s *Set) runBefore(ctx context.Context, r *call.Request) (w wanted, err error) {
 	for _, h := range s.before {
 		if !h.matches(r.Target) {
 			continue
@@ -40,33 +67,30 @@ func (s *Set) runBefore(ctx context.Context, r *call.Request) error {
 		d, err := h.ask(ctx, newInput(Before, r, nil))
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return ctx.Err()
+			return w, ctx.Err()
 		case err != nil:
-			return h.blocked(r.Target, "the hook gave no usable answer: "+publicText(err), err)
+			return w, h.blocked(r.Target, "the hook gave no usable answer: "+publicText(err), err)
 		}
 		switch d.Verdict {
 		case Continue:
 		case Replace:
 			r.Args, r.ReplacedBy = d.Args, h.Name
 		case Ask:
-			askedBy = append(askedBy, h.Name)
+			w.hooks = append(w.hooks, h.Name)
 			if d.Reason != "" {
-				reasons = append(reasons, d.reason())
+				w.reasons = append(w.reasons, d.reason())
 			}
 		default:
-			return h.blocked(r.Target, d.reason(), nil)
+			return w, h.blocked(r.Target, d.reason(), nil)
 		}
 	}
-	if len(askedBy) == 0 {
-		return nil
-	}
-	return s.approve(ctx, r, askedBy, reasons)
+	return w, nil
 }
 
 // approve asks a person about the call as the hooks left it.
-func (s *Set) approve(ctx context.Context, r *call.Request, hooks, reasons []string) error {
-	by := strings.Join(hooks, ", ")
-	reason := strings.Join(reasons, "; ")
+func (s *Set) approve(ctx context.Context, r *call.Request, w wanted) error {
+	by := strings.Join(w.hooks, ", ")
+	reason := strings.Join(w.reasons, "; ")
 	if reason == "" {
 		reason = "the hook " + by + " asks for approval"
 	}
