@@ -10,5 +10,6 @@ type group struct{ cmd *exec.Cmd }
 func newGroup(cmd *exec.Cmd) *group { return &group{cmd} }
 func (g *group) started()           {}
 func (g *group) kill() error        { return g.cmd.Process.Kill() }
+func (g *group) terminate()         {}
 func (g *group) awaitLeader()       {}
 func (g *group) close()             {}

@@ -35,14 +35,22 @@ func (g *group) started() {}
 func (g *group) kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.killLocked()
+	return g.signal(syscall.SIGKILL)
 }
 
-func (g *group) killLocked() error {
+// terminate asks every process of the group to end.
+func (g *group) terminate() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = g.signal(syscall.SIGTERM) // nobody may be left
+}
+
+// signal reaches every process of the group. The lock is held.
+func (g *group) signal(sig syscall.Signal) error {
 	if g.gone || g.cmd.Process == nil {
 		return os.ErrProcessDone
 	}
-	err := syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL)
+	err := syscall.Kill(-g.cmd.Process.Pid, sig)
 	if errors.Is(err, syscall.ESRCH) {
 		return os.ErrProcessDone
 	}
@@ -63,6 +71,6 @@ func (g *group) awaitLeader() {
 func (g *group) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_ = g.killLocked() // nobody may be left
+	_ = g.signal(syscall.SIGKILL) // nobody may be left
 	g.gone = true
 }

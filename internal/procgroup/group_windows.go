@@ -67,6 +67,10 @@ func (g *group) kill() error {
 	return g.cmd.Process.Kill()
 }
 
+// terminate does nothing: there is no polite signal that reaches a process
+// without a console.
+func (g *group) terminate() {}
+
 // awaitLeader has nothing to do: a job's handle stays its own.
 func (g *group) awaitLeader() {}
 

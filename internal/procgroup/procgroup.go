@@ -20,6 +20,13 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	return &Group{g}, nil
 }
 
+// Terminate asks everything in the group to end, where the system has a way to
+// (Windows has none). Nothing happens once the command has ended.
+func (g *Group) Terminate() { g.group.terminate() }
+
+// Kill kills everything in the group. Nothing happens once the command has ended.
+func (g *Group) Kill() { _ = g.group.kill() } // it fails where nobody is left
+
 // Wait waits for the command to end and kills what it left. The error is that of
 // exec.Cmd.Wait.
 func (g *Group) Wait() error {

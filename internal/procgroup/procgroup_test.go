@@ -41,10 +41,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What a command started dies with it, whether it ends by itself or is cancelled.
+// What a command started dies with it, whether it ends by itself or is made to.
 func TestNothingIsLeft(t *testing.T) {
-	for _, how := range []string{"leave", "stay"} {
-		t.Run(how, func(t *testing.T) {
+	for name, end := range map[string]func(cancel func(), g *procgroup.Group){
+		"ends by itself": nil,
+		"cancelled":      func(cancel func(), _ *procgroup.Group) { cancel() },
+		"asked to end":   func(_ func(), g *procgroup.Group) { g.Terminate() },
+		"killed":         func(_ func(), g *procgroup.Group) { g.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			how := "leave"
+			if end != nil {
+				how = "stay"
+			}
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -69,14 +78,16 @@ func TestNothingIsLeft(t *testing.T) {
 			if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}
-			if how == "stay" {
-				cancel()
+			if end != nil {
+				end(cancel, g)
 			} else if _, err := io.WriteString(in, "\n"); err != nil {
 				t.Fatal(err)
 			}
-			if err := g.Wait(); (err != nil) != (how == "stay") {
+			if err := g.Wait(); (err != nil) != (end != nil) {
 				t.Errorf("the command ended with %v", err)
 			}
+			g.Terminate() // of a number that may be a stranger's by now
+			g.Kill()
 			// The connection ends with the grandchild; the test's deadline is the bound.
 			if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil {
 				t.Errorf("the grandchild still speaks: %d, %v", n, err)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolsearch/toolsearch/internal/procgroup"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -22,7 +24,7 @@ const maxStderr = 8 << 10
 // that leaves the group on purpose, ends with it.
 type process struct {
 	cmd    *exec.Cmd
-	group  processGroup
+	group  *procgroup.Group
 	stdin  *os.File // we write
 	stdout *os.File // we read
 	stderr *os.File // drained into tail
@@ -42,7 +44,7 @@ func startProcess(cfg *Server) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(path, cfg.Args...)
+	cmd := exec.CommandContext(context.Background(), path, cfg.Args...) // stop ends it
 	cmd.Dir, cmd.Env = cfg.Dir, env
 	p := &process{
 		cmd:     cmd,
@@ -54,16 +56,9 @@ func startProcess(cfg *Server) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open pipes: %w", err)
 	}
-	p.group.prepare(cmd)
-	err = cmd.Start()
+	p.group, err = procgroup.Start(cmd)
 	for _, f := range theirs {
 		_ = f.Close() // the child has its own copies
-	}
-	if err == nil {
-		if err = p.group.attach(cmd.Process.Pid); err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
 	}
 	if err != nil {
 		p.closePipes()
@@ -78,7 +73,7 @@ func startProcess(cfg *Server) (*process, error) {
 	}()
 	go func() {
 		defer close(p.exited)
-		p.group.reap(cmd) // the state is in cmd.ProcessState
+		_ = p.group.Wait() // the state is in cmd.ProcessState
 	}()
 	return p, nil
 }
@@ -128,17 +123,16 @@ func (p *process) stop(grace time.Duration) {
 		_ = p.stdin.Close()
 		if !p.exitsWithin(grace) {
 			if grace > 0 {
-				p.group.terminate()
+				p.group.Terminate()
 			}
 			if !p.exitsWithin(grace) {
-				p.group.kill()
+				p.group.Kill()
 			}
 		}
 		<-p.exited
 		p.awaitLastWords()
 		p.closePipes() // also unblocks readers when a stranger holds the other end
 		<-p.drained
-		p.group.close()
 	})
 	<-p.drained
 }
