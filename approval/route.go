@@ -36,11 +36,16 @@ type Elsewhere struct {
 	// Wait is how long the call waits for the answer before it is told so. Zero
 	// does not wait.
 	Wait time.Duration
+	// Waiting is told of the request before the wait begins; may be nil.
+	Waiting func(r Request)
 }
 
 // Ask waits a while and answers Later.
 func (e Elsewhere) Ask(ctx context.Context, r Request) (Decision, error) {
 	if e.Wait > 0 {
+		if e.Waiting != nil {
+			e.Waiting(r)
+		}
 		timer := time.NewTimer(e.Wait)
 		defer timer.Stop()
 		select {

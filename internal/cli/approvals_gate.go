@@ -64,12 +64,17 @@ func workingFolder() (string, error) {
 // terminal, and last another process.
 func (a *app) approvalRoutes(opt gateOptions) []approval.Route {
 	var routes []approval.Route
+	elsewhere := approval.Elsewhere{Wait: opt.wait}
 	if opt.elicit != nil {
 		routes = append(routes, opt.elicit)
 	} else if in, ok := a.std.in.(*os.File); ok && a.std.errTTY && term.IsTerminal(int(in.Fd())) {
 		routes = append(routes, approval.NewTerminal(in, a.std.err, func() { dropTypedAhead(in) }))
+	} else {
+		elsewhere.Waiting = func(r approval.Request) {
+			fmt.Fprintf(a.std.err, "waiting for approval of %s: toolsearch approvals show %s\n", oneLine(string(r.Target.ID), 200), r.ID)
+		}
 	}
-	return append(routes, approval.Elsewhere{Wait: opt.wait})
+	return append(routes, elsewhere)
 }
 
 // approvalKeyName is the file beside the store whose key seals request states.

@@ -82,11 +82,11 @@ func startChild(t *testing.T, mode, args string) *child {
 	t.Helper()
 	c := &child{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestApprovalChild$")}
 	c.cmd.Env = append(os.Environ(), approvalChild+"="+mode, approvalChild+"_ARGS="+args)
-	c.cmd.Stderr = os.Stderr
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.cmd.Stderr = c.cmd.Stdout
 	c.out = bufio.NewScanner(out)
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -156,6 +156,9 @@ func TestApprovalOutlivesTheProcess(t *testing.T) {
 	const args = `{"command":"make"}`
 	first := startChild(t, "wait", args)
 	id := first.line("asked")
+	if says, want := first.line("waiting for approval of "), "openclaw:core:exec: toolsearch approvals show "+id; says != want {
+		t.Errorf("while it waits it says %q, want %q", says, want)
+	}
 	if err := first.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
