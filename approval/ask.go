@@ -32,10 +32,9 @@ type asking struct {
 
 // ask returns nil when the call may run.
 func (g *Gate) ask(ctx context.Context, r call.Request, p *passed, reason string) error {
-	canon, err := canonical(r.Args)
+	canon, err := call.CanonicalLiteral(r.Args)
 	if err != nil {
-		e := refusal(r.Target, fmt.Sprintf("its arguments cannot be asked about: %v", err), "Mend them and call again.")
-		return e
+		return refusal(r.Target, fmt.Sprintf("its arguments cannot be asked about: %v", err), "Mend them and call again.")
 	}
 	a := &asking{gate: g, req: r, canon: canon, reason: reason, key: key{
 		caller: r.Origin.Caller, agent: r.Origin.Agent, session: g.session(r.Origin),

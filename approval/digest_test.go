@@ -94,10 +94,10 @@ func TestDeepArguments(t *testing.T) {
 	nested := func(n int) string {
 		return strings.Repeat(`{"b":[],"a":`, n) + "1" + strings.Repeat("}", n)
 	}
-	if err := do(g, target, nested(99), call.Origin{}); err != nil {
+	if err := do(g, target, nested(127), call.Origin{}); err != nil {
 		t.Error(err)
 	}
-	blocked(t, do(g, target, nested(101), call.Origin{}), "nested deeper")
+	blocked(t, do(g, target, nested(129), call.Origin{}), "nested deeper")
 	blocked(t, do(g, target, strings.Repeat("[", 9000)+strings.Repeat("]", 9000), call.Origin{}), "nested deeper")
 	blocked(t, do(g, target, `{"a":`, call.Origin{}), "not valid JSON")
 	if ran.Load() != 1 {

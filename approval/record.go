@@ -2,7 +2,10 @@ package approval
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -103,6 +106,23 @@ func (k key) binds(r *Record, now time.Time) bool {
 // same reports whether the record is about this very call.
 func (k key) same(r *Record, now time.Time) bool {
 	return k.binds(r, now) && r.Tool == k.tool && r.Digest == k.digest
+}
+
+// DigestOf returns the digest of arguments as a Record binds them, "sha256:…". Two
+// texts share it if they differ in white space, in the order of members or in how
+// characters are escaped alone: an approval of 1 is none of 1.0. It fails where
+// call.CanonicalLiteral does.
+func DigestOf(args json.RawMessage) (string, error) {
+	canonical, err := call.CanonicalLiteral(args)
+	if err != nil {
+		return "", fmt.Errorf("digest arguments: %w", err)
+	}
+	return digestOf(canonical), nil
+}
+
+func digestOf(canonical json.RawMessage) string {
+	sum := sha256.Sum256(canonical)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // newID returns a name that a person can type: 50 random bits. The store

@@ -32,19 +32,20 @@ func DigestOf(raw json.RawMessage) (Digest, error) {
 // Canonical writes a JSON text in the one form that all texts of the same value
 // have: no white space, members sorted by the bytes of their names, one way to
 // escape, and numbers by their exact decimal value (1, 1.0 and 10e-1 are one;
-// 9007199254740993 is not 9007199254740992). Nothing is lost that a reader could
-// tell apart: members of one name keep their order, since readers differ in which
-// of them counts, and halves of surrogate pairs stay what they are. The form is
-// for comparing and for reading; it is not RFC 8785, whose numbers are doubles.
+// 9007199254740993 is not 9007199254740992). Members of one name keep their order,
+// since readers differ in which of them counts; halves of surrogate pairs and bytes
+// that are not UTF-8 stay what they are. The form is for comparing and for reading;
+// it is not RFC 8785, whose numbers are doubles.
+//
+// What is not valid JSON, or nested deeper than 128, is an error.
 func Canonical(raw json.RawMessage) (json.RawMessage, error) {
-	if !json.Valid(raw) {
-		return nil, errors.New("bring JSON into canonical form: this is not valid JSON")
-	}
-	if nesting(raw) > maxNesting {
-		return nil, fmt.Errorf("bring JSON into canonical form: it is nested deeper than %d", maxNesting)
-	}
-	c := canonicalizer{in: raw}
-	return c.value(make([]byte, 0, len(raw))), nil
+	return canonicalizer{in: raw}.run()
+}
+
+// CanonicalLiteral is Canonical with numbers as they are written: 1 and 1.0 are
+// one value, but not one text, and some readers tell them apart.
+func CanonicalLiteral(raw json.RawMessage) (json.RawMessage, error) {
+	return canonicalizer{in: raw, literal: true}.run()
 }
 
 // CanonicalObject splits the canonical form of an object into its members, which
@@ -98,8 +99,19 @@ func nesting(raw []byte) int {
 
 // canonicalizer walks a valid JSON text that is nested at most maxNesting deep.
 type canonicalizer struct {
-	in []byte
-	at int
+	in      []byte
+	at      int
+	literal bool // numbers stay as they are written
+}
+
+func (c canonicalizer) run() (json.RawMessage, error) {
+	if !json.Valid(c.in) {
+		return nil, errors.New("bring JSON into canonical form: this is not valid JSON")
+	}
+	if nesting(c.in) > maxNesting {
+		return nil, fmt.Errorf("bring JSON into canonical form: it is nested deeper than %d", maxNesting)
+	}
+	return c.value(make([]byte, 0, len(c.in))), nil
 }
 
 func (c *canonicalizer) skip() {
@@ -141,6 +153,9 @@ func (c *canonicalizer) value(out []byte) []byte {
 	start := c.at
 	for c.at < len(c.in) && bytes.IndexByte([]byte("+-.0123456789eE"), c.in[c.at]) >= 0 {
 		c.at++
+	}
+	if c.literal {
+		return append(out, c.in[start:c.at]...)
 	}
 	return appendNumber(out, c.in[start:c.at])
 }
