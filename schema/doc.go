@@ -65,7 +65,7 @@
 //     square of them. Documents have at most 64 levels, 200,000 values, 4 MiB.
 //   - Work is metered, step by step: a schema of a hundred lines can ask for
 //     2^50 comparisons. Matches of patterns count by length, and patterns that
-//     need backtracking share 200 ms per validation.
+//     need backtracking share a second per pass: one decides, one explains.
 //   - A check that runs over a bound is undecided, and undecided counts as
 //     broken, for every source: the document is refused with a problem that
 //     says so. Answering "no match" instead could let a value through under

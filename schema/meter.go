@@ -27,6 +27,24 @@ type meter struct {
 	patterns time.Duration // spent in backtracking matches
 }
 
+// timed makes one backtracking match, whose error is that it was cut off. It
+// reports false when the match cannot be decided within its time. The library's
+// clock stands still while this process waits for the machine, and then jumps:
+// a match that it cut off too early is made again.
+func (m *meter) timed(match func() (bool, error)) (ok, decided bool) {
+	for range maxEarly {
+		start := time.Now()
+		ok, err := match()
+		if m.patterns += time.Since(start); m.patterns >= patternBudget {
+			break
+		}
+		if err == nil {
+			return ok, true
+		}
+	}
+	return false, false
+}
+
 func (m *meter) reset(steps int) { *m = meter{left: steps} }
 
 func (m *meter) spend(steps int) {

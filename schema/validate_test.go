@@ -242,17 +242,18 @@ func TestWorkIsBounded(t *testing.T) {
 		"long enum, long list":          {`{"items":{"enum":` + numbers(10_000, 0) + `}}`, numbers(100_000, 10_000), "work"},
 		"long list of wrong types":      {`{"items":{"type":"string"}}`, numbers(100_000, 0), "schema"},
 		"wrong at the very end":         {`{"items":{"type":"number"}}`, `[` + strings.Repeat("1,", 30_000) + `"1"]`, "type"},
-		"backtracking":                  {`{"pattern":"^(?=a)(a+)+$"}`, long, "pattern"},
-		"backtracking under not":        {`{"not":{"pattern":"^(?=a)(a+)+$"}}`, long, "pattern"},
-		"backtracking on names":         {`{"patternProperties":{"^(?=a)(a+)+$":false}}`, `{` + long + `:1}`, "pattern"},
-		"many slow matches":             {`{"items":{"pattern":"^(?=a)(a|a)+$"}}`, `[` + strings.Repeat(`"aaaaaaaaaaaaaaaaaa!",`, 5000) + `"a"]`, "pattern"},
+		"backtracking":                  {`{"pattern":"^(?=a)(a+)+$"}`, long, "pattern: takes too long"},
+		"backtracking under not":        {`{"not":{"pattern":"^(?=a)(a+)+$"}}`, long, "pattern: takes too long"},
+		"backtracking on names":         {`{"patternProperties":{"^(?=a)(a+)+$":false}}`, `{` + long + `:1}`, "pattern: takes too long"},
+		"many slow matches":             {`{"items":{"pattern":"^(?=a)(a+)+$"}}`, `["aaaaaaaaaaaaaaaaaa!"` + strings.Repeat(`,"aaaaaaaaaaaaaaaaaa!"`, 5000) + `]`, "pattern: takes too long"},
 		"catastrophic only when naive":  {`{"pattern":"^(a+)+$"}`, long, "pattern"},
 		"a million digits of unique":    {`{"uniqueItems":true}`, "[" + strings.Repeat(strings.Repeat("9", 900)+",", 4000) + "1]", "uniqueItems"},
 		"many alternatives, many items": {`{"items":{"oneOf":[` + strings.Repeat(`{"type":"string"},`, 2000) + `false]}}`, numbers(50_000, 0), "work"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := problems(t, compile(t, c.schema), c.doc)
-			if c.constraint != "" && (len(p) == 0 || p[0].Constraint != c.constraint) {
+			constraint, says, _ := strings.Cut(c.constraint, ": ")
+			if constraint != "" && (len(p) == 0 || p[0].Constraint != constraint || !strings.Contains(p[0].Message, says)) {
 				t.Errorf("got %+v, want %q", p, c.constraint)
 			}
 		})
