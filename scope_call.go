@@ -30,7 +30,7 @@ func (s *Scope) Resolve(ctx context.Context, ref string) (*tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Resolve(ref)
+	return surface.Resolve(c, ref)
 }
 
 // Catalog returns the current catalog of every allowed tool that is not

@@ -295,7 +295,11 @@ func (t *Toolset) Describe(ctx context.Context, ref string) (catalog.Description
 	if err != nil {
 		return catalog.Description{}, err
 	}
-	return c.Describe(ref)
+	found, err := surface.Resolve(c, ref)
+	if err != nil {
+		return catalog.Description{}, err
+	}
+	return catalog.Description{Hit: c.Entry(found), Tool: found}, nil
 }
 
 // Call runs one tool, by id or unique name, through the pipeline. The error,

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolsearch/toolsearch/tool"
@@ -42,29 +43,37 @@ func (c *Catalog) folded(name string) []*tool.Tool {
 	return merged(c.base.folded(name), own)
 }
 
-// Resolve finds the cataloged tool that ref means: its exact id; else its exact
-// name, if one tool has it; else the one tool whose name differs only in case,
-// '-' and '_'. The error is a *tool.Error that suggests what may have been meant.
+// Resolve finds the cataloged tool that ref means: its exact id; else, unless ref
+// has the form of an id, its exact name, if one tool has it; else the one tool
+// whose name differs only in case, '-' and '_'. The error is a *tool.Error that suggests what may have been meant.
 func (c *Catalog) Resolve(ref string) (*tool.Tool, error) {
 	return c.ResolveOr(ref, func(string) *tool.Tool { return nil })
 }
 
-// ResolveOr is Resolve, and asks other for the tool before it says that nothing
-// is called so.
+// ResolveOr is Resolve for tools that have other names beside their own: other
+// finds one by such a name, or is nil. What is one tool's name and another one's
+// other name is ambiguous.
 func (c *Catalog) ResolveOr(ref string, other func(ref string) *tool.Tool) (*tool.Tool, error) {
 	ref = strings.TrimSpace(ref)
 	if t, ok := c.byID(tool.ID(ref)); ok {
 		return t, nil
 	}
-	if named := c.Named(ref); len(named) > 0 {
+	id := claimsID(ref)
+	if named := c.Named(ref); len(named) > 0 && !id {
+		if t := other(ref); t != nil && !slices.Contains(named, t) {
+			named = append(slices.Clip(named), t)
+		}
 		return only(ref, named)
 	}
-	if t := c.visible(ref); t != nil {
+	if t := c.visible(ref, id); t != nil {
 		return nil, &tool.Error{
 			Code:   tool.CodeCallDirectly,
 			Reason: fmt.Sprintf("%q is visible to you already, so it is not in the catalog", t.Name),
 			Next:   "Call it directly by that name.",
 		}
+	}
+	if id {
+		return nil, c.unknown(ref)
 	}
 	if near := c.folded(tool.Normalize(ref)); len(near) == 1 {
 		return near[0], nil
@@ -73,6 +82,15 @@ func (c *Catalog) ResolveOr(ref string, other func(ref string) *tool.Tool) (*too
 		return t, nil
 	}
 	return nil, c.unknown(ref)
+}
+
+// claimsID reports whether a reference has the form of an id. Such a one never
+// means a name: a server may name its tool like the id of another's, to get the
+// calls of that one once it has gone.
+func claimsID(ref string) bool {
+	source, rest, _ := strings.Cut(ref, ":")
+	_, name, _ := strings.Cut(rest, ":")
+	return name != "" && tool.Source(strings.ToLower(source)).Valid()
 }
 
 // Describe returns the full answer about the tool that ref means.
@@ -84,10 +102,11 @@ func (c *Catalog) Describe(ref string) (Description, error) {
 	return Description{Hit: c.Entry(t), Tool: t}, nil
 }
 
-// visible returns the direct-only tool that ref names by id or name.
-func (c *Catalog) visible(ref string) *tool.Tool {
+// visible returns the direct-only tool that ref names by id or, unless it can be
+// an id alone, by name.
+func (c *Catalog) visible(ref string, id bool) *tool.Tool {
 	for _, t := range c.direct {
-		if string(t.ID) == ref || t.Name == ref {
+		if string(t.ID) == ref || t.Name == ref && !id {
 			return t
 		}
 	}

@@ -148,7 +148,7 @@ func (h host) Call(ctx context.Context, id string, args json.RawMessage) (code.C
 	if h.surface.shaper != nil && call.IsHandle(id) && len(h.catalog.Named(id)) == 0 {
 		return h.page(id, args)
 	}
-	target, err := h.catalog.Resolve(id)
+	target, err := Resolve(h.catalog, id)
 	if err != nil {
 		return code.CallReply{}, inCode(err)
 	}

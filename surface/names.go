@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,15 +30,7 @@ func WireName(t *tool.Tool, limit int) string {
 	if t.Source == tool.MCP {
 		plain = t.Owner + joint + t.Name
 	}
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		case r == '.' && limit == MCPNameLimit:
-			return r
-		}
-		return '_'
-	}, plain)
+	safe := strings.Map(func(r rune) rune { return onWire(r, limit) }, plain)
 	// Without the hash, "a__b" + "c" and "a" + "b__c", or "a_" + "b" and "a" +
 	// "_b", would join alike.
 	splits := t.Source != tool.MCP || !strings.Contains(t.Owner, joint) && !strings.HasSuffix(t.Owner, "_")
@@ -49,14 +42,28 @@ func WireName(t *tool.Tool, limit int) string {
 	return safe[:min(len(safe), limit-len(tail))] + tail
 }
 
+// onWire is what stands for a character of a name.
+func onWire(r rune, limit int) rune {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+		return r
+	case r == '.' && limit == MCPNameLimit:
+		return r
+	}
+	return '_'
+}
+
+// hashTail is the length of what a changed name ends in: "_" and five bytes in
+// base32.
+const hashTail = 1 + 8
+
 // changed reports a name that may end as WireName ends those that it had to
 // change.
 func changed(wire string) bool {
-	const tail = 1 + 8 // "_" and five bytes in base32
-	if len(wire) < tail || wire[len(wire)-tail] != '_' {
+	if len(wire) < hashTail || wire[len(wire)-hashTail] != '_' {
 		return false
 	}
-	for _, c := range wire[len(wire)-tail+1:] {
+	for _, c := range wire[len(wire)-hashTail+1:] {
 		if (c < 'a' || c > 'z') && (c < '2' || c > '7') {
 			return false
 		}
@@ -68,24 +75,52 @@ func changed(wire string) bool {
 type Names struct {
 	exact  map[string]*tool.Tool
 	folded map[string][]*tool.Tool
+	left   []*tool.Tool
 	limit  int
 }
 
-// NewNames gives every tool its wire name. Two tools with one wire name are an
-// error that lists both.
+// NewNames gives every tool its wire name. A tool of an MCP server has none when
+// another tool would have the same, see Left: a server can search for names that
+// are alike in all that a hash keeps of them, and must not end the planning of
+// all tools by it. Of others, two with one wire name are an error that lists both.
 func NewNames(tools []*tool.Tool, limit int) (*Names, error) {
 	n := &Names{exact: make(map[string]*tool.Tool, len(tools)), folded: make(map[string][]*tool.Tool, len(tools)), limit: limit}
-	for _, t := range tools {
-		name := WireName(t, limit)
-		if other, taken := n.exact[name]; taken {
-			return nil, fmt.Errorf("tools %s and %s are both called %q on the wire; rename a server or deny one of them", other.ID, t.ID, name)
+	wires := make([]string, len(tools))
+	for i, t := range tools {
+		wires[i] = WireName(t, limit)
+		if err := n.claim(wires[i], t); err != nil {
+			return nil, err
 		}
-		n.exact[name] = t
-		f := tool.Normalize(name)
+	}
+	for i, t := range tools {
+		if n.exact[wires[i]] != t {
+			n.left = append(n.left, t)
+			continue
+		}
+		f := tool.Normalize(wires[i])
 		n.folded[f] = append(n.folded[f], t)
 	}
+	maps.DeleteFunc(n.exact, func(_ string, t *tool.Tool) bool { return t == nil })
 	return n, nil
 }
+
+// claim gives a name to a tool, or to nobody where several MCP tools want it.
+func (n *Names) claim(name string, t *tool.Tool) error {
+	other, taken := n.exact[name]
+	open := !taken || other == nil || other.Source == tool.MCP // to a tool that is not of an MCP server
+	switch {
+	case t.Source != tool.MCP && !open:
+		return fmt.Errorf("tools %s and %s are both called %q on the wire; rename one of them or deny it", other.ID, t.ID, name)
+	case t.Source != tool.MCP, !taken:
+		n.exact[name] = t
+	case open:
+		n.exact[name] = nil
+	}
+	return nil
+}
+
+// Left lists the tools that have no wire name. The slice must not be changed.
+func (n *Names) Left() []*tool.Tool { return n.left }
 
 // Lookup finds the tool a wire name means. Variants of case, '-' and '_' are
 // accepted only when exactly one tool fits.
@@ -115,10 +150,10 @@ func (n *Names) All() []string {
 	return names
 }
 
-// resolve finds a cataloged tool by id or name, and also by the wire name that
+// Resolve finds a cataloged tool by id or name, and also by the wire name that
 // it would have if it were visible: a model may have seen it in another session
 // or mode.
-func resolve(c *catalog.Catalog, ref string) (*tool.Tool, error) {
+func Resolve(c *catalog.Catalog, ref string) (*tool.Tool, error) {
 	return c.ResolveOr(ref, func(ref string) *tool.Tool { return byWireName(c, ref) })
 }
 
@@ -129,7 +164,7 @@ func byWireName(c *catalog.Catalog, ref string) *tool.Tool {
 	var found *tool.Tool
 	if changed(ref) {
 		for _, t := range c.Tools() {
-			if WireName(t, MCPNameLimit) != ref && WireName(t, ModelNameLimit) != ref {
+			if !mayBeOf(t, ref) || WireName(t, MCPNameLimit) != ref && WireName(t, ModelNameLimit) != ref {
 				continue
 			}
 			if found != nil {
@@ -146,4 +181,27 @@ func byWireName(c *catalog.Catalog, ref string) *tool.Tool {
 		}
 	}
 	return nil
+}
+
+// mayBeOf reports whether a changed name begins as the tool's would. It costs
+// little, unlike the hash.
+func mayBeOf(t *tool.Tool, wire string) bool {
+	stem := wire[:len(wire)-hashTail]
+	parts := [...]string{t.Owner, joint, t.Name}
+	from := 0
+	if t.Source != tool.MCP {
+		from = len(parts) - 1
+	}
+	for _, part := range parts[from:] {
+		for _, r := range part {
+			if stem == "" {
+				return true
+			}
+			if c := rune(stem[0]); c != onWire(r, MCPNameLimit) && c != onWire(r, ModelNameLimit) {
+				return false
+			}
+			stem = stem[1:]
+		}
+	}
+	return stem == ""
 }

@@ -37,7 +37,11 @@ func (s *Surface) searched(ctx context.Context, o call.Origin, began time.Time, 
 // look describes a tool and counts that.
 func (s *Surface) look(ctx context.Context, c *catalog.Catalog, o call.Origin, ref string) (catalog.Description, error) {
 	began := time.Now()
-	d, err := c.Describe(ref)
+	t, err := Resolve(c, ref)
+	var d catalog.Description
+	if err == nil {
+		d = catalog.Description{Hit: c.Entry(t), Tool: t}
+	}
 	if s.observer != nil {
 		s.observer.Described(ctx, o, time.Since(began))
 	}

@@ -21,7 +21,7 @@ func (s *Surface) Sequential(name string, args json.RawMessage) bool {
 		if err != nil {
 			return false
 		}
-		t, err := resolve(v.Catalog, shape.ref)
+		t, err := Resolve(v.Catalog, shape.ref)
 		return err == nil && t.Sequential
 	}
 	t, err := v.byName(name)

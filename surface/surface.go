@@ -195,7 +195,7 @@ func (v *View) byName(name string) (*tool.Tool, error) {
 	if v.Catalog == nil || IsControl(name) {
 		return nil, unknown
 	}
-	t, err := resolve(v.Catalog, name)
+	t, err := Resolve(v.Catalog, name)
 	if err != nil && unknown.Next != "" {
 		return nil, unknown // tools of other names are further away
 	}
@@ -375,7 +375,7 @@ func (s *Surface) call(ctx context.Context, c *catalog.Catalog, r Request) (*too
 	if err != nil {
 		return nil, err
 	}
-	target, err := resolve(c, shape.ref)
+	target, err := Resolve(c, shape.ref)
 	if err != nil {
 		if shape.namesAnother(c) {
 			return nil, ambiguous("both id and name could name the tool")
@@ -400,7 +400,7 @@ func (c callShape) namesAnother(cat *catalog.Catalog) bool {
 		for _, key := range references {
 			var ref string
 			if f.Name == key && json.Unmarshal(f.Value, &ref) == nil {
-				if _, err := cat.Resolve(ref); err == nil {
+				if _, err := Resolve(cat, ref); err == nil {
 					return true
 				}
 			}

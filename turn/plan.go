@@ -275,6 +275,10 @@ func (p *Planner) plan() (*Plan, error) {
 	if plan.View, err = p.view(mode, allowed, nil); err != nil {
 		return nil, err
 	}
+	for _, t := range plan.View.Direct.Left() {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s is not shown: another tool would have the same name", t.ID))
+		p.cfg.Logger.Warn("a tool is not shown: another one would have the same name", "tool", t.ID)
+	}
 	if mode == surface.Directory && !pending {
 		plan.Warnings = append(plan.Warnings, p.missingRequired(plan.View)...)
 	}
