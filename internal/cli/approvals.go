@@ -345,3 +345,17 @@ func (a *app) completeApprovals(cmd *cobra.Command, args []string, _ string) ([]
 	}
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
+
+// openApprovals opens the user's approvals and marks those that expired.
+func openApprovals(ctx context.Context, app *app) (approval.Store, func(), error) {
+	s, done, err := app.openStore(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := s.Approvals()
+	if _, err := out.Expire(ctx, time.Now()); err != nil {
+		done()
+		return nil, nil, storeError(err)
+	}
+	return out, done, nil
+}

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -121,8 +120,7 @@ func printError(s *streams, err error) {
 // reasonAndWho is what a refusal says, and who refused: of several hooks, which.
 func reasonAndWho(e *tool.Error) string {
 	text := tool.Clean(e.Reason, 4000)
-	named := strings.Contains(text, strconv.Quote(e.By)) || e.By == "approval" && strings.Contains(text, e.By)
-	if e.By != "" && !named {
+	if e.By != "" && !strings.Contains(text, e.By) {
 		text += " [" + tool.Clean(e.By, 300) + "]"
 	}
 	return text

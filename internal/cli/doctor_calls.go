@@ -62,7 +62,7 @@ func checkPins(ctx context.Context, set *toolset) []check {
 	if set.store == nil {
 		return nil // pins are off, or the store was found faulty
 	}
-	pins, err := pinStore{set.store}.List(ctx, "")
+	pins, err := set.store.Pins().List(ctx, "")
 	if err != nil {
 		err = storeError(err)
 		return []check{{Name: "pins", Detail: err.Error(), Hint: hintOf(err, "")}}

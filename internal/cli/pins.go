@@ -245,7 +245,7 @@ for a server that was replaced, or has gone: a change is better looked at with
 			if err := mcp.ForgetLists(cacheDir(), server); err != nil {
 				return err
 			}
-			n, err := s.RemovePins(cmd.Context(), server, name)
+			n, err := s.Pins().Remove(cmd.Context(), server, name)
 			switch {
 			case err != nil:
 				return storeError(err)
@@ -275,7 +275,7 @@ func (a *app) openPins(ctx context.Context) (pin.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return pinStore{s}, done, nil
+	return s.Pins(), done, nil
 }
 
 // toolRenamed tells the user of a tool that came back under another name: rules

@@ -103,7 +103,7 @@ func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt re
 			return nil, err
 		}
 	}
-	r.gate, err = a.newGate(approvalStore{s}, gateOptions{
+	r.gate, err = a.newGate(s.Approvals(), gateOptions{
 		rules: rules, policyVersion: opt.policy.Fingerprint(), elicit: r.elicit, redactor: redactor,
 		expiry: opt.config.Tools.Approvals.Expiry, wait: opt.config.Tools.Approvals.Wait,
 	})
@@ -112,7 +112,7 @@ func (a *app) newRecording(s *store.Store, redactor *transcript.Redactor, opt re
 
 // newPinner makes what holds tools to their definitions.
 func (a *app) newPinner(s *store.Store, mode pin.Mode) (*pin.Pinner, error) {
-	return pin.New(pin.Config{Store: pinStore{s}, Mode: mode, OnChange: a.definitionChanged(mode), OnRename: a.toolRenamed})
+	return pin.New(pin.Config{Store: s.Pins(), Mode: mode, OnChange: a.definitionChanged(mode), OnRename: a.toolRenamed})
 }
 
 // openHolding opens the pins alone, for who shows tools and calls none: the new

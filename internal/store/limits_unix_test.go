@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/toolsearch/toolsearch/approval"
 	"github.com/toolsearch/toolsearch/call"
 	"github.com/toolsearch/toolsearch/internal/store"
 	"github.com/toolsearch/toolsearch/tool"
@@ -76,7 +77,7 @@ func childFull(dir string) error {
 		return fmt.Errorf("the call failed with %w, want ErrFull", failed)
 	}
 	fmt.Println("failed", failed)
-	if err := s.PutApproval(ctx, store.Approval{ID: "a", State: store.ApprovalPending, Args: args}); err != nil && !errors.Is(err, store.ErrFull) {
+	if err := s.Approvals().Put(ctx, approval.Record{ID: "a", State: approval.Pending, Args: args}); err != nil && !errors.Is(err, store.ErrFull) {
 		return fmt.Errorf("an approval failed with %w, want ErrFull", err)
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {

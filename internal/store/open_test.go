@@ -13,7 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsearch/toolsearch/approval"
 	"github.com/toolsearch/toolsearch/internal/store"
+	"github.com/toolsearch/toolsearch/pin"
 	"github.com/toolsearch/toolsearch/transcript"
 )
 
@@ -134,14 +136,14 @@ func TestAClosedStoreRefuses(t *testing.T) {
 	}
 	_, begin := s.Begin(ctx, transcript.Intent{})
 	_, sessions := s.Sessions(ctx, store.Page{})
-	_, approval := s.Approval(ctx, "a")
-	_, change := s.ChangeApproval(ctx, "a", store.ApprovalChange{})
-	_, pin := s.Pin(ctx, "s", "t")
+	_, get := s.Approvals().Get(ctx, "a")
+	_, change := s.Approvals().Change(ctx, "a", approval.Change{})
+	_, _, pinned := s.Pins().Get(ctx, "s", "t")
 	for what, err := range map[string]error{
 		"Begin": begin, "End": s.End(ctx, 1, transcript.Outcome{}), "StartRun": s.StartRun(ctx, transcript.Run{}),
 		"Count": s.Count(ctx, transcript.RunKey{}, transcript.Counts{}), "Sessions": sessions,
-		"Approval": approval, "ChangeApproval": change, "PutApproval": s.PutApproval(ctx, store.Approval{}),
-		"Pin": pin, "AddPins": s.AddPins(ctx, []store.Pin{{}}), "Prune": s.Prune(ctx), "Check": s.Check(ctx),
+		"Approvals.Get": get, "Approvals.Change": change, "Approvals.Put": s.Approvals().Put(ctx, approval.Record{}),
+		"Pins.Get": pinned, "Pins.Add": s.Pins().Add(ctx, []pin.Pin{{}}), "Prune": s.Prune(ctx), "Check": s.Check(ctx),
 	} {
 		if !errors.Is(err, store.ErrClosed) {
 			t.Errorf("%s returned %v, want ErrClosed", what, err)
@@ -195,8 +197,8 @@ func TestPruneByAge(t *testing.T) {
 	addCall(t, s, "old", now.Add(-48*time.Hour), []byte(`{}`))
 	addCall(t, s, "both", now.Add(-25*time.Hour), []byte(`{}`))
 	addCall(t, s, "both", now.Add(-23*time.Hour), []byte(`{}`))
-	for id, state := range map[string]store.ApprovalState{"answered": store.ApprovalUsed, "waiting": store.ApprovalPending} {
-		if err := s.PutApproval(t.Context(), store.Approval{ID: id, State: state, Created: now.Add(-48 * time.Hour)}); err != nil {
+	for id, state := range map[string]approval.State{"answered": approval.Used, "waiting": approval.Pending} {
+		if err := s.Approvals().Put(t.Context(), approval.Record{ID: id, State: state, Created: now.Add(-48 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -216,10 +218,10 @@ func TestPruneByAge(t *testing.T) {
 	if found, err := s.Session(t.Context(), "both"); err != nil || found.Calls != 2 {
 		t.Errorf("the session counts %d calls, want the 2 that were made: %v", found.Calls, err)
 	}
-	if _, err := s.Approval(t.Context(), "answered"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Approvals().Get(t.Context(), "answered"); !errors.Is(err, approval.ErrNotFound) {
 		t.Errorf("the old answered approval: %v", err)
 	}
-	if _, err := s.Approval(t.Context(), "waiting"); err != nil {
+	if _, err := s.Approvals().Get(t.Context(), "waiting"); err != nil {
 		t.Errorf("the old pending approval: %v", err)
 	}
 }
@@ -270,14 +272,14 @@ func TestApprovalsOfBeforeFolders(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, store.Options{Dir: dir})
 	want := request("a1")
-	if err := s.PutApproval(t.Context(), want); err != nil {
+	if err := s.Approvals().Put(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, dir, `ALTER TABLE approvals DROP COLUMN folder; PRAGMA user_version = 3`)
-	got, err := open(t, store.Options{Dir: dir}).Approval(t.Context(), "a1")
+	got, err := open(t, store.Options{Dir: dir}).Approvals().Get(t.Context(), "a1")
 	want.Folder = ""
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v, differs: %s", err, diff)

@@ -6,15 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
-)
 
-// PinStatus says whether a tool's definition is the accepted one.
-type PinStatus string
-
-// The states of a pin.
-const (
-	PinAccepted PinStatus = "accepted"
-	PinChanged  PinStatus = "changed" // the server offers another definition
+	"github.com/toolsearch/toolsearch/pin"
 )
 
 const (
@@ -22,89 +15,90 @@ const (
 	maxDefinition = 1 << 20 // bytes
 )
 
-// Pin is the accepted definition of an MCP tool, and the changed one that the
-// server offers now, if any.
-type Pin struct {
-	Server     string
-	Tool       string
-	Digest     string
-	Definition []byte
-	Status     PinStatus
-	FirstSeen  time.Time
-	Accepted   time.Time
-	// Offered are the digest, the bytes and the time of the changed definition.
-	OfferedDigest     string
-	OfferedDefinition []byte
-	Offered           time.Time
+// Pins is the part of a Store that keeps pins. Each change is one durable
+// transaction.
+type Pins struct{ s *Store }
+
+var _ pin.Store = Pins{}
+
+// Pins returns the pins of the store.
+func (s *Store) Pins() Pins { return Pins{s} }
+
+// Get implements pin.Store.
+func (p Pins) Get(ctx context.Context, server, tool string) (pin.Pin, bool, error) {
+	found, err := p.read(ctx, `definition, offered_definition FROM pins WHERE server = ? AND tool = ?`, server, tool)
+	if err != nil || len(found) == 0 {
+		return pin.Pin{}, false, failure("read a pin of", p.s.path, err)
+	}
+	return found[0], true, nil
 }
 
-// Pin returns one pin; ErrNotFound when the tool was never seen.
-func (s *Store) Pin(ctx context.Context, server, tool string) (Pin, error) {
-	found, err := s.pins(ctx, `definition, offered_definition FROM pins WHERE server = ? AND tool = ?`, server, tool)
-	if err == nil && len(found) == 0 {
-		err = &Error{Op: fmt.Sprintf("read the pin of tool %q of server %q", tool, server), Err: ErrNotFound}
-	}
-	if err != nil {
-		return Pin{}, failure("read a pin of", s.path, err)
-	}
-	return found[0], nil
-}
-
-// Pins lists the pins of a server, or of all with "", by server and tool. It
-// leaves out the definitions, which may have gigabytes together.
-func (s *Store) Pins(ctx context.Context, server string) ([]Pin, error) {
+// List implements pin.Store. It leaves out the definitions, which may have
+// gigabytes together.
+func (p Pins) List(ctx context.Context, server string) ([]pin.Pin, error) {
 	rest, args := `NULL, NULL FROM pins`, []any(nil)
 	if server != "" {
 		rest, args = rest+` WHERE server = ?`, []any{server}
 	}
-	out, err := s.pins(ctx, rest+` ORDER BY server, tool`, args...)
-	return out, failure("list the pins of", s.path, err)
+	out, err := p.read(ctx, rest+` ORDER BY server, tool`, args...)
+	return out, failure("list the pins of", p.s.path, err)
 }
 
-// pins reads pins. rest completes the query from the definitions on.
-func (s *Store) pins(ctx context.Context, rest string, args ...any) ([]Pin, error) {
-	if err := s.usable(); err != nil {
+// read reads pins. rest completes the query from the definitions on.
+func (p Pins) read(ctx context.Context, rest string, args ...any) ([]pin.Pin, error) {
+	if err := p.s.usable(); err != nil {
 		return nil, err
 	}
-	return collect(ctx, s.reader, func(rows *sql.Rows) (Pin, error) {
-		var p Pin
+	return collect(ctx, p.s.reader, func(rows *sql.Rows) (pin.Pin, error) {
+		var r pin.Pin
 		var first, accepted, offered int64
-		err := rows.Scan(&p.Server, &p.Tool, &p.Digest, &p.Status, &first, &accepted, &p.OfferedDigest, &offered, &p.Definition, &p.OfferedDefinition)
-		p.FirstSeen, p.Accepted, p.Offered = fromNanos(first), fromNanos(accepted), fromNanos(offered)
-		return p, err
-	}, `SELECT server, tool, digest, status, first_seen, accepted, offered_digest, offered, `+rest, args...)
+		err := rows.Scan(&r.Server, &r.Tool, &r.Digest, &first, &accepted, &r.OfferedDigest, &offered, (*[]byte)(&r.Definition), (*[]byte)(&r.OfferedDefinition))
+		r.FirstSeen, r.AcceptedAt, r.OfferedAt = fromNanos(first), fromNanos(accepted), fromNanos(offered)
+		r.Definition, r.OfferedDefinition = nilIfEmpty(r.Definition), nilIfEmpty(r.OfferedDefinition)
+		return r, err
+	}, `SELECT server, tool, digest, first_seen, accepted, offered_digest, offered, `+rest, args...)
 }
 
-// AddPins pins tools at first sight, all or none. A pin that is there already
-// stays as it is: another process may have been first.
-func (s *Store) AddPins(ctx context.Context, pins []Pin) error {
-	return s.putPins(ctx, pins, `ON CONFLICT (server, tool) DO NOTHING`)
+func nilIfEmpty(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
 }
 
-// PutPins writes pins as they are, all or none, over those that are there.
-func (s *Store) PutPins(ctx context.Context, pins []Pin) error {
-	return s.putPins(ctx, pins, `ON CONFLICT (server, tool) DO UPDATE SET digest = excluded.digest, definition = excluded.definition,
+// Add implements pin.Store.
+func (p Pins) Add(ctx context.Context, pins []pin.Pin) error {
+	return p.write(ctx, pins, `ON CONFLICT (server, tool) DO NOTHING`)
+}
+
+// Put implements pin.Store.
+func (p Pins) Put(ctx context.Context, pins []pin.Pin) error {
+	return p.write(ctx, pins, `ON CONFLICT (server, tool) DO UPDATE SET digest = excluded.digest, definition = excluded.definition,
 		status = excluded.status, first_seen = excluded.first_seen, accepted = excluded.accepted, offered_digest = excluded.offered_digest,
 		offered_definition = excluded.offered_definition, offered = excluded.offered`)
 }
 
-func (s *Store) putPins(ctx context.Context, pins []Pin, conflict string) error {
+func (p Pins) write(ctx context.Context, pins []pin.Pin, conflict string) error {
 	const op = "put pins into"
-	for _, p := range pins {
-		if n := max(len(p.Definition), len(p.OfferedDefinition)); n > maxDefinition {
-			return &Error{Op: op, Path: s.path, Err: fmt.Errorf("%w: the definition of tool %q of server %q has %d bytes, at most %d", ErrLimit, p.Tool, p.Server, n, maxDefinition)}
+	for _, r := range pins {
+		if n := max(len(r.Definition), len(r.OfferedDefinition)); n > maxDefinition {
+			return &Error{Op: op, Path: p.s.path, Err: fmt.Errorf("%w: the definition of tool %q of server %q has %d bytes, at most %d", ErrLimit, r.Tool, r.Server, n, maxDefinition)}
 		}
 	}
-	return s.change(ctx, op, func(tx *sql.Tx) (err error) {
+	return p.s.change(ctx, op, func(tx *sql.Tx) (err error) {
 		stmt, err := tx.PrepareContext(ctx, `INSERT INTO pins (server, tool, digest, definition, status, first_seen, accepted,
 			offered_digest, offered_definition, offered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) `+conflict)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, stmt.Close()) }()
-		for _, p := range pins {
-			if _, err := stmt.ExecContext(ctx, p.Server, p.Tool, p.Digest, blob(p.Definition), string(p.Status), nanos(p.FirstSeen),
-				nanos(p.Accepted), p.OfferedDigest, blob(p.OfferedDefinition), nanos(p.Offered)); err != nil {
+		for _, r := range pins {
+			status := "accepted"
+			if r.Waiting() {
+				status = "changed"
+			}
+			if _, err := stmt.ExecContext(ctx, r.Server, r.Tool, r.Digest, blob(r.Definition), status, nanos(r.FirstSeen),
+				nanos(r.AcceptedAt), r.OfferedDigest, blob(r.OfferedDefinition), nanos(r.OfferedAt)); err != nil {
 				return err
 			}
 		}
@@ -119,10 +113,9 @@ func (s *Store) putPins(ctx context.Context, pins []Pin, conflict string) error 
 	})
 }
 
-// AcceptPin makes the offered definition the accepted one, if it still has the
-// digest that the user looked at. It reports whether it did.
-func (s *Store) AcceptPin(ctx context.Context, server, tool, digest string, at time.Time) (accepted bool, err error) {
-	err = s.change(ctx, fmt.Sprintf("accept the definition of tool %q of server %q in", tool, server), func(tx *sql.Tx) error {
+// Accept implements pin.Store.
+func (p Pins) Accept(ctx context.Context, server, tool, digest string, at time.Time) (accepted bool, err error) {
+	err = p.s.change(ctx, fmt.Sprintf("accept the definition of tool %q of server %q in", tool, server), func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE pins SET digest = offered_digest, definition = offered_definition, status = 'accepted', accepted = ?,
 			offered_digest = '', offered_definition = X'', offered = 0
 			WHERE server = ? AND tool = ? AND status = 'changed' AND offered_digest = ?`, nanos(at), server, tool, digest)
@@ -136,10 +129,10 @@ func (s *Store) AcceptPin(ctx context.Context, server, tool, digest string, at t
 	return accepted && err == nil, err
 }
 
-// RemovePins forgets a tool, or with an empty tool all of a server's, so that
+// Remove forgets a tool, or with an empty tool all of a server's, so that
 // they are pinned anew at their next sight. It returns how many there were.
-func (s *Store) RemovePins(ctx context.Context, server, tool string) (n int64, err error) {
-	err = s.change(ctx, fmt.Sprintf("remove the pin of tool %q of server %q from", tool, server), func(tx *sql.Tx) error {
+func (p Pins) Remove(ctx context.Context, server, tool string) (n int64, err error) {
+	err = p.s.change(ctx, fmt.Sprintf("remove the pin of tool %q of server %q from", tool, server), func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `DELETE FROM pins WHERE server = ?1 AND (tool = ?2 OR ?2 = '')`, server, tool)
 		if err != nil {
 			return err
