@@ -63,7 +63,7 @@ type Options struct {
 	// the reason why it is asked, as a JSON string. Nil keeps them as they are.
 	Redact func(args []byte) []byte
 	// Note, when not nil, is told what was decided about each call that a rule or
-	// somebody decided.
+	// somebody decided. A Toolset that has a transcript records it there by itself.
 	Note func(ctx context.Context, n Note)
 }
 
@@ -137,7 +137,7 @@ func (g *Gate) StageUnder(policyVersion string) call.Stage {
 			switch action {
 			case RuleAllow:
 				if by != "" {
-					g.opt.Note(ctx, Note{Decision: "allowed", By: by})
+					g.note(ctx, Note{Decision: "allowed", By: by})
 				}
 				return next(ctx, r)
 			case RuleAsk:
@@ -214,7 +214,7 @@ func (g *Gate) forbid(ctx context.Context, t *tool.Tool, by string) error {
 	if by == "" {
 		by = "approvals"
 	}
-	g.opt.Note(ctx, Note{Decision: "denied", By: by})
+	g.note(ctx, Note{Decision: "denied", By: by})
 	return refusal(t, "the rules of approval deny it", "Do not try again; use another tool or tell the user.")
 }
 

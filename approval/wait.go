@@ -278,5 +278,5 @@ func (a *asking) failed(ctx context.Context, what string, err error) *tool.Error
 }
 
 func (a *asking) note(ctx context.Context, id, decision, by string) {
-	a.gate.opt.Note(ctx, Note{ID: id, Decision: decision, By: by})
+	a.gate.note(ctx, Note{ID: id, Decision: decision, By: by})
 }

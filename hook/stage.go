@@ -13,7 +13,10 @@ import (
 
 // Stage returns the stage that asks the hooks around every call. The checks see
 // the call as the hooks left it, before a person is asked for approval of it.
-func (s *Set) Stage(checks ...call.Stage) call.Stage {
+func (s *Set) Stage(checks ...call.Stage) call.Stage { return s.StageWatched(Watch{}, checks...) }
+
+// StageWatched is Stage, and tells what the hooks did.
+func (s *Set) StageWatched(watch Watch, checks ...call.Stage) call.Stage {
 	return func(next call.Handler) call.Handler {
 		if len(s.hooks) == 0 {
 			return next
@@ -23,7 +26,7 @@ func (s *Set) Stage(checks ...call.Stage) call.Stage {
 			rest = check(rest)
 		}
 		return func(ctx context.Context, r call.Request) (*tool.Result, error) {
-			w, err := s.runBefore(ctx, &r)
+			w, err := s.runBefore(ctx, &r, watch)
 			if err != nil {
 				return nil, err
 			}
@@ -34,7 +37,7 @@ func (s *Set) Stage(checks ...call.Stage) call.Stage {
 			if err != nil || res == nil {
 				return res, err
 			}
-			return s.runAfter(ctx, &r, res)
+			return s.runAfter(ctx, &r, res, watch)
 		}
 	}
 }
@@ -59,7 +62,7 @@ func (s *Set) approved(next call.Handler) call.Handler {
 }
 
 // runBefore asks the before hooks, and says which of them want approval.
-func (s *Set) runBefore(ctx context.Context, r *call.Request) (w wanted, err error) {
+func (s *Set) runBefore(ctx context.Context, r *call.Request, watch Watch) (w wanted, err error) {
 	for _, h := range s.before {
 		if !h.matches(r.Target) {
 			continue
@@ -69,19 +72,21 @@ func (s *Set) runBefore(ctx context.Context, r *call.Request) (w wanted, err err
 		case err != nil && ctx.Err() != nil:
 			return w, ctx.Err()
 		case err != nil:
-			return w, h.blocked(r.Target, "the hook gave no usable answer: "+publicText(err), err)
+			watch.failed(ctx, h, r.Target, err)
+			return w, h.broken(r.Target, err)
 		}
 		switch d.Verdict {
 		case Continue:
 		case Replace:
 			r.Args, r.ReplacedBy = d.Args, h.Name
+			watch.changed(ctx, Change{Hook: h.Name, Event: Before, Args: d.Args})
 		case Ask:
 			w.hooks = append(w.hooks, h.Name)
 			if d.Reason != "" {
 				w.reasons = append(w.reasons, d.reason())
 			}
 		default:
-			return w, h.blocked(r.Target, d.reason(), nil)
+			return w, h.blocked(r.Target, d.reason())
 		}
 	}
 	return w, nil
@@ -117,19 +122,23 @@ func (s *Set) approve(ctx context.Context, r *call.Request, w wanted) error {
 }
 
 // runAfter shows the result to the after hooks.
-func (s *Set) runAfter(ctx context.Context, r *call.Request, res *tool.Result) (*tool.Result, error) {
+func (s *Set) runAfter(ctx context.Context, r *call.Request, res *tool.Result, watch Watch) (*tool.Result, error) {
 	for _, h := range s.after {
 		if !h.matches(r.Target) {
 			continue
 		}
 		d, err := h.ask(ctx, newInput(After, r, res))
 		if err != nil {
-			return nil, h.withheld(r.Target, "a hook on its result gave no usable answer: "+publicText(err), err)
+			if ctx.Err() == nil {
+				watch.failed(ctx, h, r.Target, err)
+			}
+			return nil, h.withheld(r.Target, fmt.Sprintf("the hook %q on its result gave no usable answer: %s", h.Name, publicText(err)), err)
 		}
 		switch d.Verdict {
 		case Continue:
 		case Replace:
 			res = &tool.Result{Content: d.Result.Content, Details: d.Result.Details, IsError: d.Result.IsError}
+			watch.changed(ctx, Change{Hook: h.Name, Event: After})
 		case Annotate:
 			res, err = call.AppendText(res, "["+h.Name+"] "+tool.Clean(d.Note, MaxNote))
 			if err != nil {
@@ -196,12 +205,22 @@ func (d *Decision) reason() string {
 }
 
 // blocked says that the target did not run.
-func (h *hook) blocked(t *tool.Tool, why string, cause error) *tool.Error {
+func (h *hook) blocked(t *tool.Tool, why string) *tool.Error {
 	return &tool.Error{
 		Code:   tool.CodeBlocked,
 		By:     h.Name,
 		Reason: fmt.Sprintf("%s was not called: %s", t.ID, why),
 		Next:   "Use another tool or other arguments, or tell the user.",
+	}
+}
+
+// broken says that the target did not run, and that the caller cannot help it.
+func (h *hook) broken(t *tool.Tool, cause error) *tool.Error {
+	return &tool.Error{
+		Code:   tool.CodeBlocked,
+		By:     h.Name,
+		Reason: fmt.Sprintf("%s was not called: the hook %q gave no usable answer: %s", t.ID, h.Name, publicText(cause)),
+		Next:   "Nothing is wrong with your arguments. Tell the user that the hook must be mended.",
 		Err:    cause,
 	}
 }

@@ -100,7 +100,7 @@ type Outcome struct {
 	Status   Status
 	Code     tool.Code // of the error, "" when there is a result
 	By       string    // who blocked
-	Reason   string    // of the error, redacted
+	Reason   string    // of the error, and what hooks replaced; redacted
 	Approval Approval
 	Result   Body
 }

@@ -125,6 +125,9 @@ func (t *Transcript) Stage() call.Stage {
 			out := t.outcome(ctx, res, callErr)
 			out.Duration = t.now().Sub(started)
 			out.Approval = n.get()
+			if reason := n.reason(t, out.Reason); reason != "" {
+				out.Reason = reason
+			}
 			if err := t.end(ctx, ref, out); err != nil {
 				return nil, lost(r.Target, out, err)
 			}
@@ -132,6 +135,9 @@ func (t *Transcript) Stage() call.Stage {
 		}
 	}
 }
+
+// Redact takes the secrets out of text that is to be logged.
+func (t *Transcript) Redact(text string) string { return t.redact.Text(text) }
 
 func (t *Transcript) newCallID() string {
 	var buf [40]byte

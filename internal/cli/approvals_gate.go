@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -38,9 +37,6 @@ func (a *app) newGate(s approval.Store, opt gateOptions) (*approval.Gate, error)
 	out := approval.Options{
 		Folder: folder, Rules: opt.rules, PolicyVersion: opt.policyVersion, Store: s,
 		Routes: a.approvalRoutes(opt), Expiry: opt.expiry, Pause: code.Pause,
-		Note: func(ctx context.Context, n approval.Note) {
-			transcript.NoteApproval(ctx, transcript.Approval{ID: n.ID, Decision: n.Decision, By: n.By})
-		},
 	}
 	if opt.redactor != nil {
 		out.Redact = opt.redactor.JSON

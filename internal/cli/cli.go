@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -120,7 +121,8 @@ func printError(s *streams, err error) {
 // reasonAndWho is what a refusal says, and who refused: of several hooks, which.
 func reasonAndWho(e *tool.Error) string {
 	text := tool.Clean(e.Reason, 4000)
-	if e.By != "" && !strings.Contains(text, e.By) {
+	named := strings.Contains(text, strconv.Quote(e.By)) || e.By == "approval" && strings.Contains(text, e.By)
+	if e.By != "" && !named {
 		text += " [" + tool.Clean(e.By, 300) + "]"
 	}
 	return text
