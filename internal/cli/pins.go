@@ -305,9 +305,10 @@ func waitingPin(ctx context.Context, pins pin.Store, ref string) (pin.Pin, error
 	if err != nil {
 		return pin.Pin{}, storeError(err)
 	}
+	_, _, isID := mcpTool(ref) // which a tool's name may imitate
 	var fits []pin.Pin
 	for _, p := range found {
-		if p.Waiting() && (string(tool.NewID(tool.MCP, p.Server, p.Tool)) == ref || p.Tool == ref) {
+		if p.Waiting() && (string(tool.NewID(tool.MCP, p.Server, p.Tool)) == ref || !isID && p.Tool == ref) {
 			fits = append(fits, p)
 		}
 	}

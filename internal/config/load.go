@@ -128,7 +128,7 @@ func rootSection() section[fileBlock] {
 func mcpSection() section[MCP] {
 	return section[MCP]{
 		path:   "mcp",
-		fields: []field[MCP]{{row{Key: "servers", Type: "object", Doc: "MCP servers by name. A name is 1–128 bytes of printable characters."}, readServers}},
+		fields: []field[MCP]{{row{Key: "servers", Type: "object", Doc: "MCP servers by name. A name is 1–128 bytes of printable characters without a colon."}, readServers}},
 		stance: lenient,
 	}
 }

@@ -199,6 +199,7 @@ func TestFaults(t *testing.T) {
 		{"{mcp: {servers: {a: {url: 'https://x', type: 'ws'}}}}", `1:46: mcp.servers.a.type: unknown value "ws"`},
 		{"{mcp: {servers: {'': {command: 'x'}}}}", `1:18: mcp.servers[""]: a name has 1–128 bytes`},
 		{"{mcp: {servers: {'a\\u202e': {command: 'x'}}}}", `1:18: mcp.servers["a\u202e"]: a name may not hold control or invisible characters`},
+		{"{mcp: {servers: {'a:b': {command: 'x'}}}}", `1:18: mcp.servers.a:b: the name of a server has no colon`},
 		{"{mcp: {server: {}}}", "1:8: mcp.server: unknown key; did you mean servers?"},
 	} {
 		_, err := config.Parse("/etc/t.json5", []byte(c.text))

@@ -252,6 +252,11 @@ func badName(name string) string {
 
 func readServers(r *reader, s spot, into *MCP) {
 	r.each(s, func(name string, s spot, pos Pos) {
+		if strings.Contains(name, ":") {
+			// The ids of tools could mean two: server a:b with tool c, and a with b:c.
+			r.fault(pos, s.path, "the name of a server has no colon, since colons part the ids of its tools", "write another sign")
+			return
+		}
 		b := serverBlock{aliased: map[string]bool{}}
 		b.Name, b.Pos, b.Enabled = name, pos, true
 		b.CallTimeout = defaultCall * time.Millisecond

@@ -25,6 +25,7 @@ func TestNewManagerRefuses(t *testing.T) {
 		words   string
 	}{
 		{"no name", []mcp.Server{{Command: "x"}}, "the name is empty"},
+		{"colon", []mcp.Server{{Name: "a:b", Command: "x"}}, "the name has a colon"},
 		{"neither", []mcp.Server{{Name: "a"}}, "neither a command nor a url"},
 		{"both", []mcp.Server{{Name: "a", Command: "x", URL: "http://h"}}, "both a command and a url"},
 		{"twice", []mcp.Server{{Name: "a", Command: "x"}, {Name: "a", Command: "y"}}, "configured twice"},

@@ -34,7 +34,7 @@ import (
 // Server configures one MCP server: either a Command to run and speak to over
 // its standard streams, or the URL of a streamable HTTP endpoint.
 type Server struct {
-	Name     string // unique, the owner of its tools
+	Name     string // unique, the owner of its tools; without a colon
 	Disabled bool   // listed in Status, never started
 	// Unusable says why the server cannot be started as it is configured, such as
 	// a variable that is not set. It is Failed from the beginning; the others run.
@@ -128,6 +128,8 @@ func (s *Server) validate() error {
 		return fmt.Errorf("MCP server %q: %w", s.Name, fmt.Errorf(format, args...))
 	}
 	switch {
+	case strings.Contains(s.Name, ":"): // the ids of two servers' tools could be one
+		return fail("the name has a colon, which parts the ids of tools; write another sign")
 	case s.Unusable != "":
 		return nil
 	case s.Command == "" && s.URL == "":
