@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/toolsearch/toolsearch/internal/legible"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -134,7 +135,7 @@ func Visible(s string) string {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case marks > 2, hides(r):
+		case marks > 2, !legible.Rune(r):
 			escape(&b, r)
 		default:
 			b.WriteRune(r)
@@ -143,21 +144,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-func needsCare(r rune) bool { return r > unicode.MaxLatin1 || hides(r) }
-
-// hides reports characters without a shape of their own. IsPrint knows letters,
-// marks, numbers, punctuation, symbols and the ASCII space; some of these are
-// blank all the same.
-func hides(r rune) bool {
-	if !unicode.IsPrint(r) {
-		return true
-	}
-	switch r {
-	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0:
-		return true
-	}
-	return unicode.Is(unicode.Variation_Selector, r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
-}
+func needsCare(r rune) bool { return r > unicode.MaxLatin1 || !legible.Rune(r) }
 
 func escape(b *strings.Builder, r rune) {
 	switch r {

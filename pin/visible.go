@@ -3,8 +3,9 @@ package pin
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/toolsearch/toolsearch/internal/legible"
 )
 
 // Visible writes a text so that everything in it can be seen: every character
@@ -48,19 +49,5 @@ func isTag(r rune) bool { return r >= tagBase+0x20 && r <= tagBase+0x7E }
 
 // unseen reports whether Visible has to spell r out.
 func unseen(r rune) bool {
-	switch {
-	case r == '\n':
-		return false
-	case r < utf8.RuneSelf:
-		return r < ' ' || r == 0x7F
-	case r == '⟨', r == utf8.RuneError:
-		return true
-	case !unicode.IsPrint(r): // controls, format characters, odd spaces, unassigned and private ones
-		return true
-	case unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
-		return true
-	case r == 0x2800: // a Braille pattern without dots
-		return true
-	}
-	return false
+	return r != '\n' && (r == '⟨' || r == utf8.RuneError || !legible.Rune(r))
 }

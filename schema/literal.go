@@ -3,9 +3,10 @@ package schema
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/toolsearch/toolsearch/internal/legible"
 )
 
 // propertyName prints a name as it stands in a signature: bare when it is a
@@ -42,7 +43,7 @@ func quote(s string) string {
 			b.WriteString(`\t`)
 		case r == '\r':
 			b.WriteString(`\r`)
-		case visible(r):
+		case legible.Rune(r):
 			b.WriteRune(r)
 		case r > 0xFFFF:
 			hi, lo := utf16.EncodeRune(r)
@@ -55,29 +56,11 @@ func quote(s string) string {
 	return b.String()
 }
 
-// visible reports whether a reader sees r for what it is. unicode.IsPrint
-// leaves out controls, formats, private and unassigned characters and unusual
-// spaces; the rest are Unicode's Default_Ignorable letters and marks
-// (DerivedCoreProperties.txt), which print as nothing, and the blank Braille
-// cell.
-func visible(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r >= 0x20 && r < 0x7F
-	}
-	switch {
-	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5,
-		r >= 0x180B && r <= 0x180F, r == 0x2800, r == 0x3164, r == 0xFFA0,
-		r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0000 && r <= 0xE0FFF:
-		return false
-	}
-	return unicode.IsPrint(r)
-}
-
 // plain replaces what cannot be seen with spaces, for texts that are indexed
 // or shown without quotes.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if visible(r) {
+		if legible.Rune(r) {
 			return r
 		}
 		return ' '
