@@ -172,7 +172,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 			p.kill()
 			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 			for {
-				n, err := unix.Poll(poll, 10_000)
+				n, err := unix.Poll(poll, 60_000)
 				if err == unix.EINTR {
 					continue
 				}

@@ -144,6 +144,18 @@ func newRunner(t testing.TB, o code.Options) *code.Runner {
 	return r
 }
 
+// withTime makes an attempt that must get somewhere before its deadline, which it
+// then waits for: with four times the time when this machine was too slow for it
+// to get there, from half a second on.
+func withTime(t testing.TB, attempt func(limit time.Duration) (there bool)) {
+	t.Helper()
+	for limit := 500 * time.Millisecond; !attempt(limit); limit *= 4 {
+		if limit > 30*time.Second {
+			t.Fatalf("it did not get there within %v", limit)
+		}
+	}
+}
+
 // run runs a body that must get a report.
 func run(t testing.TB, r *code.Runner, body string, h code.Host) *code.Report {
 	t.Helper()
