@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -62,7 +61,7 @@ func Command(c CommandConfig) (Runner, error) {
 		path:  path,
 		args:  append([]string(nil), c.Command[1:]...),
 		dir:   dir,
-		env:   append(inheritedEnv(), c.Env...),
+		env:   append(procgroup.Environment(), c.Env...),
 		slots: make(chan struct{}, maxCommandRuns),
 	}, nil
 }
@@ -71,18 +70,6 @@ type command struct {
 	path, dir string
 	args, env []string
 	slots     chan struct{}
-}
-
-// inheritedEnv is the minimal environment.
-func inheritedEnv() []string {
-	var env []string
-	for _, key := range passed() {
-		// A value that begins like this is an exported shell function.
-		if v, ok := os.LookupEnv(key); ok && !strings.HasPrefix(v, "()") {
-			env = append(env, key+"="+v)
-		}
-	}
-	return env
 }
 
 // Run implements Runner.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -130,12 +129,7 @@ func (s *Source) run(ctx context.Context, command, dir string) (*outcome, error)
 // environment is what commands see: enough to find programs and to behave in
 // a pipe, and none of this process's secrets.
 func (s *Source) environment(dir string) []string {
-	env := []string{"PWD=" + dir, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
-	for _, name := range passed() {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
+	env := append(procgroup.Environment(), "PWD="+dir, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0")
 	return append(append(env, s.env...), tool.WithinEnv+"=1") // of two equal names the last one counts
 }
 

@@ -13,6 +13,4 @@ func shell(ctx context.Context, command string) *exec.Cmd {
 	return exec.CommandContext(ctx, "/bin/rc", "-c", command)
 }
 
-func passed() []string { return []string{"path", "home", "user"} }
-
 func signalName(*os.ProcessState) string { return "" }

@@ -17,10 +17,5 @@ func shell(ctx context.Context, command string) *exec.Cmd {
 	return cmd
 }
 
-// passed names the variables that commands inherit.
-func passed() []string {
-	return []string{"PATH", "PATHEXT", "SystemRoot", "SystemDrive", "ComSpec", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "ProgramFiles", "ProgramData", "USERNAME"}
-}
-
 // signalName is "": processes here end by exit codes alone.
 func signalName(*os.ProcessState) string { return "" }

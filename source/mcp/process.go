@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -181,28 +180,10 @@ func (p *process) exitText() string {
 	return "ended"
 }
 
-// inherited lists the variables a server gets from our own environment: what a
-// program needs to run at all, and nothing that may hold a secret.
-func inherited() []string {
-	if runtime.GOOS == "windows" {
-		return []string{"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT",
-			"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT",
-			"TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR"}
-	}
-	return []string{"HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"}
-}
-
 // childEnvironment is the minimal environment and the configured additions,
 // which win.
 func childEnvironment(extra []string) []string {
-	var env []string
-	for _, key := range inherited() {
-		// A value that begins like this is an exported shell function.
-		if v, ok := os.LookupEnv(key); ok && !strings.HasPrefix(v, "()") {
-			env = append(env, key+"="+v)
-		}
-	}
-	return append(append(env, extra...), tool.WithinEnv+"=1") // exec keeps the last of equal keys
+	return append(append(procgroup.Environment(), extra...), tool.WithinEnv+"=1") // exec keeps the last of equal keys
 }
 
 // lookCommand finds the program as the server's own PATH would.
