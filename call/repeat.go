@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -35,7 +37,7 @@ const (
 // counts as not failed.
 type Repeats struct {
 	mu     sync.Mutex
-	owners *recent[repeatOwner, *recent[repeatCall, failures]]
+	owners *simplelru.LRU[repeatOwner, *failing]
 }
 
 // repeatOwner is whose calls are counted together.
@@ -46,14 +48,26 @@ type repeatCall struct {
 	args   Digest
 }
 
+// failing are the failing calls of one owner.
+type failing = simplelru.LRU[repeatCall, failures]
+
 type failures struct {
 	count int
 	last  time.Time
 }
 
+// newLRU is for bounds that are constants: only one below 1 is refused.
+func newLRU[K comparable, V any](most int) *simplelru.LRU[K, V] {
+	l, err := simplelru.NewLRU[K, V](most, nil)
+	if err != nil {
+		panic(fmt.Sprintf("call: %v", err))
+	}
+	return l
+}
+
 // NewRepeats returns one that remembers nothing yet.
 func NewRepeats() *Repeats {
-	return &Repeats{owners: newRecent[repeatOwner, *recent[repeatCall, failures]](maxRepeatOwners)}
+	return &Repeats{owners: newLRU[repeatOwner, *failing](maxRepeatOwners)}
 }
 
 // Stage returns the stage.
@@ -99,7 +113,7 @@ func ownerOf(o Origin) repeatOwner {
 // only where the owner has failures at all; otherwise the key is zero.
 func (p *Repeats) before(owner repeatOwner, r *Request) (int, repeatCall) {
 	p.mu.Lock()
-	calls, ok := p.owners.get(owner)
+	calls, ok := p.owners.Get(owner)
 	p.mu.Unlock()
 	if !ok {
 		return 0, repeatCall{}
@@ -110,7 +124,7 @@ func (p *Repeats) before(owner repeatOwner, r *Request) (int, repeatCall) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f, ok := calls.get(key)
+	f, ok := calls.Get(key)
 	if ok && time.Since(f.last) >= RepeatWindow {
 		p.forgetLocked(owner, key)
 		return 0, key
@@ -134,14 +148,14 @@ func (p *Repeats) fail(owner repeatOwner, r *Request, key repeatCall) int {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	calls, ok := p.owners.get(owner)
+	calls, ok := p.owners.Get(owner)
 	if !ok {
-		calls = newRecent[repeatCall, failures](maxRepeatCalls)
-		p.owners.put(owner, calls)
+		calls = newLRU[repeatCall, failures](maxRepeatCalls)
+		p.owners.Add(owner, calls)
 	}
-	f, _ := calls.get(key)
+	f, _ := calls.Get(key)
 	f = failures{f.count + 1, time.Now()}
-	calls.put(key, f)
+	calls.Add(key, f)
 	return f.count
 }
 
@@ -152,13 +166,13 @@ func (p *Repeats) forget(owner repeatOwner, key repeatCall) {
 }
 
 func (p *Repeats) forgetLocked(owner repeatOwner, key repeatCall) {
-	calls, ok := p.owners.get(owner)
+	calls, ok := p.owners.Get(owner)
 	if !ok {
 		return
 	}
-	calls.remove(key)
-	if calls.len() == 0 {
-		p.owners.remove(owner)
+	calls.Remove(key)
+	if calls.Len() == 0 {
+		p.owners.Remove(owner)
 	}
 }
 
