@@ -124,7 +124,7 @@ func (b box) pid(t *testing.T, name string) int {
 // dead waits for a process to be gone. A zombie, which only waits for init, counts.
 func dead(t *testing.T, pid int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for syscall.Kill(pid, 0) == nil {
 		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(stat), ") Z ") {
 			return
@@ -139,28 +139,22 @@ func dead(t *testing.T, pid int) {
 func TestExecKillsTheFamily(t *testing.T) {
 	for _, c := range []struct {
 		name, end string
-		timeout   int
 		cancel    bool
 	}{
-		{"at its timeout", "wait", 500, false},
-		{"when cancelled", "wait", 0, true},
-		{"when the command ends", "while [ ! -e grandchild ]; do sleep 0.01; done", 0, false},
+		{"when cancelled", "wait", true},
+		{"when the command ends", "while [ ! -e grandchild ]; do sleep 0.01; done", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, core.Options{})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			a := args{"command": family + c.end}
-			if c.timeout > 0 {
-				a["timeoutMs"] = c.timeout
-			}
 			type answer struct {
 				res *tool.Result
 				err error
 			}
 			done := make(chan answer, 1)
 			go func() {
-				res, err := b.try(ctx, t, "exec", a)
+				res, err := b.try(ctx, t, "exec", args{"command": family + c.end})
 				done <- answer{res, err}
 			}()
 			child, grandchild := b.pid(t, "child"), b.pid(t, "grandchild")
@@ -176,15 +170,41 @@ func TestExecKillsTheFamily(t *testing.T) {
 			case got.err != nil:
 				t.Error(got.err)
 			default:
-				b.checkOutput(t, "exec", got.res)
-				out := details[executed](t, got.res)
-				if timed := c.timeout > 0; out.TimedOut != timed || got.res.IsError != timed {
-					t.Errorf("%+v, isError %v", out, got.res.IsError)
-				}
+				b.timedOut(t, got.res, false)
 			}
 			dead(t, child)
 			dead(t, grandchild)
 		})
+	}
+}
+
+// timedOut checks whether an answer says that the command was ended at its timeout.
+func (b box) timedOut(t *testing.T, res *tool.Result, want bool) {
+	t.Helper()
+	b.checkOutput(t, "exec", res)
+	if out := details[executed](t, res); out.TimedOut != want || res.IsError != want {
+		t.Errorf("%+v, isError %v", out, res.IsError)
+	}
+}
+
+// TestExecKillsTheFamilyAtItsTimeout gives the command half a second, and a machine
+// on which the family was not there by then four times as long, and so on.
+func TestExecKillsTheFamilyAtItsTimeout(t *testing.T) {
+	for timeout := 500; ; timeout *= 4 {
+		b := open(t, core.Options{})
+		res, err := b.try(t.Context(), t, "exec", args{"command": family + "wait", "timeoutMs": timeout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.timedOut(t, res, true)
+		if _, err := os.Stat(filepath.Join(b.dir, "grandchild")); err == nil {
+			dead(t, b.pid(t, "child"))
+			dead(t, b.pid(t, "grandchild"))
+			return
+		}
+		if timeout > 60_000 {
+			t.Fatalf("the family was not there within %d ms", timeout)
+		}
 	}
 }
 

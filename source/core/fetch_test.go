@@ -164,16 +164,16 @@ func TestFetchBounds(t *testing.T) {
 }
 
 func TestFetchTimeouts(t *testing.T) {
+	b, base := site(t, core.Options{Limits: core.Limits{FetchTimeout: 50 * time.Millisecond}}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
+	b.refused(t, "web_fetch", args{"url": base}, tool.CodeTimeout, "50ms")
+
 	entered := make(chan struct{}, 1)
-	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	b, base = site(t, core.Options{}, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		entered <- struct{}{}
 		<-r.Context().Done()
-	})
-	b, base := site(t, core.Options{Limits: core.Limits{FetchTimeout: 50 * time.Millisecond}}, hang)
-	b.refused(t, "web_fetch", args{"url": base}, tool.CodeTimeout, "50ms")
-	<-entered
-
-	b, base = site(t, core.Options{}, hang)
+	}))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-entered
