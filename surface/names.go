@@ -152,8 +152,16 @@ func (n *Names) All() []string {
 
 // Resolve finds a cataloged tool by id or name, and also by the wire name that
 // it would have if it were visible: a model may have seen it in another session
-// or mode.
+// or mode. The name of a control means that alone: a server must not get what a
+// model hands to a control inside of another one.
 func Resolve(c *catalog.Catalog, ref string) (*tool.Tool, error) {
+	if control := tool.Normalize(ref); IsControl(control) {
+		return nil, &tool.Error{
+			Code:   tool.CodeUnknownTool,
+			Reason: fmt.Sprintf("%s is no tool of the catalog", control),
+			Next:   "Pass the id of a tool that " + ToolSearch + " has found.",
+		}
+	}
 	return c.ResolveOr(ref, func(ref string) *tool.Tool { return byWireName(c, ref) })
 }
 
