@@ -47,36 +47,39 @@ func TestStartFailureIsReportedAndHarmsNobody(t *testing.T) {
 		words  []string
 	}{
 		{"garbage", mcptest.Script{Start: mcptest.StartGarbage}, time.Minute, []string{"something other than MCP messages", "Welcome to the", "garbage"}},
-		{"silent", mcptest.Script{Start: mcptest.StartSilent, Stderr: "loading model"}, 2 * time.Second, []string{"did not answer within 2s", "loading model"}},
+		{"silent", mcptest.Script{Start: mcptest.StartSilent, Stderr: "loading model"}, 2 * time.Second, []string{"did not answer within LIMIT", "loading model"}},
 		{"exit", mcptest.Script{Start: mcptest.StartExit, Stderr: "no licence found"}, time.Minute, []string{"exit status 3", "no licence found"}},
 		{"huge", mcptest.Script{Start: mcptest.StartHuge}, time.Minute, []string{"longer than the limit of 16777216 bytes"}},
 		{"list error", mcptest.Script{List: mcptest.ListError}, time.Minute, []string{"page 1", "the list is broken"}},
-		{"list hangs", mcptest.Script{List: mcptest.ListHangs}, 3 * time.Second, []string{"did not come within 3s"}},
+		{"list hangs", mcptest.Script{List: mcptest.ListHangs}, 3 * time.Second, []string{"did not come within LIMIT"}},
 		{"list dies", mcptest.Script{List: mcptest.ListDies}, time.Minute, []string{"exit status 6"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			bad := scripted(t, "bad", tt.script)
-			bad.StartTimeout = tt.limit
-			opt := quick()
-			opt.RetryMin, opt.RetryMax = time.Hour, time.Hour
-			m := started(t, opt, bad, scripted(t, "good", mcptest.Script{Tools: listed(mcptest.ToolEcho)}))
-			got := status(t, m, "bad")
-			if got.State != mcp.Failed || got.Stale || got.Tools != 0 {
-				t.Errorf("status = %+v, want failed and empty", got)
-			}
-			for _, w := range tt.words {
-				if !strings.Contains(got.LastError, w) {
-					t.Errorf("last error %q does not say %q", got.LastError, w)
+			withTime(t, tt.limit, func(limit time.Duration) error {
+				bad := scripted(t, "bad", tt.script)
+				bad.StartTimeout = limit
+				opt := quick()
+				opt.RetryMin, opt.RetryMax = time.Hour, time.Hour
+				m := started(t, opt, bad, scripted(t, "good", mcptest.Script{Tools: listed(mcptest.ToolEcho)}))
+				got := status(t, m, "bad")
+				if got.State != mcp.Failed || got.Stale || got.Tools != 0 {
+					t.Errorf("status = %+v, want failed and empty", got)
 				}
-			}
-			if strings.ContainsRune(got.LastError, 0x1b) || len(got.LastError) > 2500 {
-				t.Errorf("last error is not clean and short: %q", got.LastError)
-			}
-			if good := status(t, m, "good"); good.State != mcp.Ready {
-				t.Errorf("the other server: %+v", good)
-			}
-			mustCall(t, m, mcptest.ToolEcho, `{}`)
+				if strings.ContainsRune(got.LastError, 0x1b) || len(got.LastError) > 2500 {
+					t.Errorf("last error is not clean and short: %q", got.LastError)
+				}
+				if good := status(t, m, "good"); good.State != mcp.Ready {
+					t.Errorf("the other server: %+v", good)
+				}
+				mustCall(t, m, mcptest.ToolEcho, `{}`)
+				for _, w := range tt.words {
+					if w = strings.ReplaceAll(w, "LIMIT", limit.String()); !strings.Contains(got.LastError, w) {
+						return fmt.Errorf("last error %q does not say %q", got.LastError, w)
+					}
+				}
+				return nil
+			})
 		})
 	}
 }
@@ -226,10 +229,10 @@ func TestSecretsOfOddTexts(t *testing.T) {
 	with := func(name string, s mcptest.Script) mcp.Server {
 		srv := scripted(t, name, s)
 		srv.Env = append(srv.Env, "HOUSE="+secret)
-		srv.CallTimeout = 300 * time.Millisecond
 		return srv
 	}
 	banner := with("banner", mcptest.Script{Start: mcptest.StartBanner, Banner: "using " + secret, Tools: listed(mcptest.ToolHang)})
+	banner.CallTimeout = 300 * time.Millisecond // only its call hangs
 	cut := with("cut", mcptest.Script{Start: mcptest.StartBanner, Banner: strings.Repeat("x", 185) + secret, Tools: listed(mcptest.ToolNoise, mcptest.ToolCrash)})
 	refused := with("refused", mcptest.Script{List: mcptest.ListError, ListRefusal: "no list for " + secret})
 	junk := with("junk", mcptest.Script{Tools: listed(mcptest.ToolRefuse)})
@@ -413,7 +416,7 @@ func hold(t *testing.T, m *mcp.Manager) (died func()) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	limit := time.Now().Add(30 * time.Second)
+	limit := time.Now().Add(2 * time.Minute)
 	_ = l.(*net.TCPListener).SetDeadline(limit)
 	mustCall(t, m, mcptest.ToolSpawn, `{"dial":"`+l.Addr().String()+`"}`)
 	conn, err := l.Accept()

@@ -35,6 +35,24 @@ func deadline(t testing.TB) context.Context {
 	return ctx
 }
 
+// withTime makes an attempt under a start timeout that a server must get somewhere
+// before, and makes it again under one four times as long, while it fails: this
+// machine may be slow. Beyond half a minute a failure is one.
+func withTime(t *testing.T, limit time.Duration, attempt func(limit time.Duration) error) {
+	t.Helper()
+	for {
+		err := attempt(limit)
+		if err == nil {
+			return
+		}
+		if limit > 30*time.Second {
+			t.Fatal(err)
+		}
+		t.Logf("with a start timeout of %v: %v", limit, err)
+		limit *= 4
+	}
+}
+
 func scripted(t testing.TB, name string, s mcptest.Script) mcp.Server {
 	command, args, env := mcptest.Command(t, s)
 	return mcp.Server{Name: name, Command: command, Args: args, Env: env, StartTimeout: 30 * time.Second, CallTimeout: 30 * time.Second}

@@ -74,18 +74,21 @@ func TestLastErrorQuotesWhatIsNoMessage(t *testing.T) {
 		"ends":                       {"exit 3", "its process ended (exit status 3)" + junk, time.Minute, mcp.FailureOther},
 		"ends, held open":            {stranger + "exit 3", "its process ended (exit status 3)" + junk, time.Minute, mcp.FailureOther},
 		"ends, held open until late": {stranger + "exit 3", "its process ended (exit status 3)" + junk, 900 * time.Millisecond, mcp.FailureOther},
-		"hangs":                      {"sleep 60", "it did not answer within 900ms" + junk, 900 * time.Millisecond, mcp.FailureSlow},
-		"hangs, held open":           {stranger + "sleep 60", "it did not answer within 900ms" + junk, 900 * time.Millisecond, mcp.FailureSlow},
+		"hangs":                      {"sleep 60", "it did not answer within LIMIT" + junk, 900 * time.Millisecond, mcp.FailureSlow},
+		"hangs, held open":           {stranger + "sleep 60", "it did not answer within LIMIT" + junk, 900 * time.Millisecond, mcp.FailureSlow},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opt := quick()
-			opt.RetryMin, opt.RetryMax = time.Hour, time.Hour
-			got := status(t, started(t, opt, mcp.Server{
-				Name: "s", Command: "sh", Args: []string{"-c", "echo hello; " + tt.script, "sh", filepath.Join(t.TempDir(), "up")}, StartTimeout: tt.timeout,
-			}), "s")
-			if got.LastError != tt.want || got.Failure != tt.failure {
-				t.Errorf("%s: %q, want %s: %q", got.Failure, got.LastError, tt.failure, tt.want)
-			}
+			withTime(t, tt.timeout, func(limit time.Duration) error {
+				opt := quick()
+				opt.RetryMin, opt.RetryMax = time.Hour, time.Hour
+				got := status(t, started(t, opt, mcp.Server{
+					Name: "s", Command: "sh", Args: []string{"-c", "echo hello; " + tt.script, "sh", filepath.Join(t.TempDir(), "up")}, StartTimeout: limit,
+				}), "s")
+				if want := strings.ReplaceAll(tt.want, "LIMIT", limit.String()); got.LastError != want || got.Failure != tt.failure {
+					return fmt.Errorf("%s: %q, want %s: %q", got.Failure, got.LastError, tt.failure, want)
+				}
+				return nil
+			})
 		})
 	}
 }
