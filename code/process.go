@@ -12,7 +12,12 @@ import (
 
 	"github.com/toolsearch/toolsearch/code/internal/reexec"
 	"github.com/toolsearch/toolsearch/code/internal/wire"
+	"github.com/toolsearch/toolsearch/internal/headtail"
 )
+
+// maxStderr is how much is kept of what a child prints, in bytes: the reason of a
+// crash is in its first lines, a library's last words in its last.
+const maxStderr = 4 << 10
 
 // violation is a child's breach of the protocol.
 type violation struct{ what string }
@@ -26,7 +31,7 @@ type process struct {
 	in     *os.File      // to the child
 	out    *os.File      // from the child
 	frames *bufio.Reader // reads out
-	stderr *tail
+	stderr *headtail.Buffer
 
 	ready    chan struct{} // closed when the child is ready, or gone
 	gone     chan struct{} // closed when the child is reaped
@@ -60,7 +65,7 @@ func (r *Runner) launch(onGone func(*process)) (*process, error) {
 		in.Close()
 		return nil, fmt.Errorf("start code child: %w", err)
 	}
-	p := &process{in: in, out: out, frames: bufio.NewReader(out), stderr: &tail{}, ready: make(chan struct{}), gone: make(chan struct{}), onGone: onGone}
+	p := &process{in: in, out: out, frames: bufio.NewReader(out), stderr: headtail.New(maxStderr), ready: make(chan struct{}), gone: make(chan struct{}), onGone: onGone}
 	p.cmd = &exec.Cmd{
 		Path:        r.executable,
 		Args:        []string{"toolsearch", reexec.Arg, string(config)},

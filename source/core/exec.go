@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsearch/toolsearch/internal/headtail"
 	"github.com/toolsearch/toolsearch/internal/procgroup"
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -104,7 +105,7 @@ func (s *Source) run(ctx context.Context, command, dir string) (*outcome, error)
 	cmd.Dir = dir
 	cmd.Env = s.environment(dir)
 	cmd.WaitDelay = pipeGrace
-	stdout, stderr := newHeadTail(s.limits.ExecOutputBytes), newHeadTail(s.limits.ExecOutputBytes)
+	stdout, stderr := headtail.New(s.limits.ExecOutputBytes), headtail.New(s.limits.ExecOutputBytes)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	started := time.Now()
 	g, err := procgroup.Start(cmd)
@@ -121,8 +122,8 @@ func (s *Source) run(ctx context.Context, command, dir string) (*outcome, error)
 		out.ExitCode = cmd.ProcessState.ExitCode()
 		out.Signal = signalName(cmd.ProcessState)
 	}
-	out.Stdout, out.StdoutOmitted = stdout.String(), stdout.omitted()
-	out.Stderr, out.StderrOmitted = stderr.String(), stderr.omitted()
+	out.Stdout, out.StdoutOmitted = stdout.String(), stdout.Omitted()
+	out.Stderr, out.StderrOmitted = stderr.String(), stderr.Omitted()
 	return out, nil
 }
 
