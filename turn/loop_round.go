@@ -20,8 +20,9 @@ import (
 )
 
 // settle is how long a round waits, once only the caller can move it, for
-// further calls that a code body makes at the same time.
-const settle = 20 * time.Millisecond
+// further calls that a code body makes at the same time: on a busy machine they
+// come some way apart, and each that comes later costs the caller a round trip.
+const settle = 50 * time.Millisecond
 
 // round is the calls of one answer of the model while they run. Calls start in
 // the model's order and run beside each other; one that must run alone waits for
