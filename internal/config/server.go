@@ -200,6 +200,10 @@ func (r *reader) references(s spot, bad func(string) string) (all []NamedText) {
 	for _, m := range s.node.Members {
 		e := s.member(m)
 		if problem := bad(m.Key); problem != "" {
+			// A whole "Authorization: Bearer …" may stand there, or NAME=value.
+			if end := strings.IndexAny(m.Key, ":= "); end >= 0 {
+				e.path = s.path.Child(m.Key[:end+1] + "…")
+			}
 			r.fault(r.pos(m.KeyStart), e.path, problem, "")
 			continue
 		}
