@@ -12,15 +12,6 @@ import (
 // maxErrors bounds the faults that one Decode reports.
 const maxErrors = 20
 
-// Unmarshal parses src and decodes it into *v. See Decode.
-func Unmarshal(src []byte, v any) error {
-	d, err := Parse(src)
-	if err != nil {
-		return err
-	}
-	return d.Decode(v)
-}
-
 // Decode fills *v, a pointer, from the document. It knows booleans, integers,
 // floats, strings, slices, maps with string keys, structs with `json:"name"`
 // tags, pointers, and json.RawMessage, which gets the value as strict JSON.
