@@ -128,7 +128,7 @@ func (r *rig) ask(t *testing.T, req agent.Request) (*agent.Run, *turn.Step) {
 // names are those of the tools in request n to the provider, from 1 on.
 func (r *rig) names(t *testing.T, n int) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	x, err := r.model.Request(ctx, n)
 	if err != nil {

@@ -80,7 +80,7 @@ func clientAborts(t *testing.T, s *stage) {
 		if h.Error == nil || !strings.Contains(h.Error.Kind+h.Error.Name, "Abort") {
 			t.Errorf("%s: the client makes of it %+v and %q", model, h.Error, h.Text)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if outcome, err := s.last().Wait(ctx); err != nil || outcome != mock.Gone {
 			t.Errorf("%s: the model's answer is %q, %v; want that the client is gone", model, outcome, err)
