@@ -70,7 +70,7 @@ func callArgs(c *cobra.Command, args []string) error {
 		if len(given) > 200 || strings.ContainsAny(given, "'\n") { // not to be shown in quotes
 			given = "{…}"
 		}
-		return hintError{usagef("accepts 1 arg(s), received 2"), fmt.Sprintf("pass the arguments with --args: toolsearch call %s --args '%s'", oneLine(args[0], 200), oneLine(given, 200))}
+		return hintError{wrongArgs(c, len(args)), fmt.Sprintf("pass the arguments with --args: toolsearch call %s --args '%s'", oneLine(args[0], 200), oneLine(given, 200))}
 	}
 	return cobra.ExactArgs(1)(c, args)
 }

@@ -187,8 +187,17 @@ func wrapArgs(c *cobra.Command) {
 		case c.HasSubCommands() && len(args) > 0:
 			return hintError{usageError{err}, commandHint(c, args[0])}
 		}
+		if strings.Contains(c.Use, " ") { // it takes some
+			err = wrongArgs(c, len(args))
+		}
 		return hintError{usageError{err}, fmt.Sprintf("usage: %s", c.UseLine())}
 	}
+}
+
+// wrongArgs says that a verb takes arguments, but not so many.
+func wrongArgs(c *cobra.Command, given int) error {
+	verb := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
+	return usagef("%s: wrong number of arguments: %d", verb, given)
 }
 
 // maxTypos is how far a word may be from a command that was perhaps meant.

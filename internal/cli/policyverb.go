@@ -178,7 +178,7 @@ func explainPolicy(ctx context.Context, set *toolset, ref string) (explanation, 
 	if err != nil {
 		return explanation{}, err
 	}
-	out := explanation{Tool: t.ID, Source: t.Source, Owner: t.Owner, Name: t.Name, Offered: offered}
+	out := explanation{Tool: t.ID, Source: t.Source, Owner: t.Owner, Name: t.Name, Offered: offered, Filters: []ruleVerdict{}}
 	if slices.Contains(policy.Controls(), t.Name) && t.Source == tool.OpenClaw && t.Owner == tool.CoreOwner {
 		out.Control, out.Offered = true, true
 	}
