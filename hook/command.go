@@ -51,6 +51,9 @@ func Command(c CommandConfig) (Runner, error) {
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
+		if lookup := (*exec.Error)(nil); errors.As(err, &lookup) {
+			err = lookup.Err // which says the name once more
+		}
 		return nil, fmt.Errorf("set up a hook's command %q: %w", c.Command[0], err)
 	}
 	dir := c.Dir

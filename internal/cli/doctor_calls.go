@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/source/plugin"
@@ -27,7 +28,8 @@ func checkHooks(hooks []config.Hook) []check {
 	return faulty
 }
 
-// checkPlugins reads each manifest, and makes the hooks of the plugins.
+// checkPlugins reads each manifest, makes the hooks of the plugins, and starts
+// their processes.
 func checkPlugins(ctx context.Context, app *app) []check {
 	const mend = "mend it, or remove it with 'toolsearch plugins remove'; no call is made without its hooks"
 	root, err := plugin.DefaultRoot()
@@ -40,12 +42,11 @@ func checkPlugins(ctx context.Context, app *app) []check {
 		checks = append(checks, check{Name: "plugin " + filepath.Base(p.Dir), Detail: p.Error(), Hint: mend})
 	}
 	opened, err := plugin.Open(plugins, plugin.Options{Logger: app.logger(), ClientName: "toolsearch", ClientVersion: version})
+	var processes []check
 	if err == nil {
-		if _, err = opened.ReadyHooks(); err == nil {
-			err = opened.Close()
-		} else {
-			err = errors.Join(err, opened.Close())
-		}
+		_, err = opened.ReadyHooks()
+		processes = checkProcesses(opened.Probe(ctx))
+		err = errors.Join(err, opened.Close())
 	}
 	switch {
 	case err != nil:
@@ -53,7 +54,25 @@ func checkPlugins(ctx context.Context, app *app) []check {
 	case len(plugins) > 0:
 		checks = append(checks, check{Name: "plugins", OK: true, Detail: fmt.Sprintf("%d installed", len(plugins))})
 	}
-	return checks
+	return append(checks, processes...)
+}
+
+// checkProcesses tells of the plugins whose tools cannot be called.
+func checkProcesses(all []plugin.Status) (faulty []check) {
+	for _, st := range all {
+		c := check{Name: "plugin " + st.Plugin, server: true}
+		switch {
+		case st.State == plugin.Failed:
+			c.Detail, c.Hint = st.LastError, "mend its start block, or run its command by hand in its folder; 'toolsearch plugins list --json' names both"
+		case len(st.Missing) > 0:
+			c.Detail = "its process does not offer what its manifest declares: " + strings.Join(st.Missing, ", ")
+			c.Hint = "have the process list these tools, or take them out of plugin.json5, and install it with 'toolsearch plugins add --replace'"
+		default:
+			continue
+		}
+		faulty = append(faulty, c)
+	}
+	return faulty
 }
 
 // checkPins counts the changed definitions that a person has to look at, once

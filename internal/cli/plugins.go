@@ -118,7 +118,7 @@ func addPlugin(ctx context.Context, app *app, opt pluginAdd) error {
 	}
 	staged, err := plugin.Stage(ctx, root, opt.from)
 	if err != nil {
-		return err
+		return notAPlugin(err)
 	}
 	if err := agreed(ctx, app, staged, opt); err != nil {
 		return errors.Join(err, staged.Discard())
@@ -139,6 +139,12 @@ func agreed(ctx context.Context, app *app, staged *plugin.Staged, opt pluginAdd)
 		return installedHint(fmt.Errorf("add plugin %q: %w", staged.Plugin.ID, plugin.ErrInstalled))
 	}
 	printTrust(app.std, staged.Plugin)
+	if err := askable(ctx, opt.from); err != nil {
+		return err
+	}
+	if err := app.printDoubts(ctx, opt.from); err != nil {
+		return err
+	}
 	if err := byAPerson(fmt.Sprintf("add plugin %q", staged.Plugin.ID)); err != nil {
 		return err
 	}

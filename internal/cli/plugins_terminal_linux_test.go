@@ -34,7 +34,7 @@ func TestPluginsAddAtTheTerminal(t *testing.T) {
 			far, near := openTerminal(t)
 			var out bytes.Buffer
 			cmd := exec.Command(os.Args[0], "-test.run=^TestPluginsChild$")
-			cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+home, pluginsChild+"="+pluginFolder(t, "{id: 'good', hooks: {before_tool_call: [{command: 'x'}]}}"))
+			cmd.Env = append(os.Environ(), "XDG_DATA_HOME="+home, pluginsChild+"="+pluginFolder(t, "{id: 'good', hooks: {before_tool_call: [{command: 'sh'}]}}"))
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = near, &out, near
 			if _, err := far.WriteString("y\n"); err != nil { // typed ahead
 				t.Fatal(err)

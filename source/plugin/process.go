@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 
 	"github.com/toolsearch/toolsearch/source/mcp"
@@ -24,6 +25,26 @@ type process interface {
 
 // server is a process as an MCP server over stdio.
 type server struct{ m *mcp.Manager }
+
+// Startable says why the plugin's process could not be started now: a variable
+// that is not set, or a program that is not there. It starts nothing, and is nil
+// for a plugin without a process.
+func (p *Plugin) Startable(lookup Lookup) error {
+	if p.Start == nil {
+		return nil
+	}
+	start, err := p.Start.Expand(p.Dir, lookup)
+	if err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(start.Command); err != nil {
+		if lookup := (*exec.Error)(nil); errors.As(err, &lookup) {
+			err = lookup.Err // without the name, which stands here
+		}
+		return fmt.Errorf("start.command: run %q: %w", start.Command, err)
+	}
+	return nil
+}
 
 // launch starts the plugin's process.
 func launch(p *Plugin, opt Options) (process, error) {

@@ -146,6 +146,22 @@ func (s *Source) Status() []Status {
 	return out
 }
 
+// Probe starts the process of every plugin, all at once and as a call would, and
+// returns Status when each is ready or has failed, at the latest after their start
+// timeouts or when ctx ends.
+func (s *Source) Probe(ctx context.Context) []Status {
+	var all sync.WaitGroup
+	for _, h := range s.hosts {
+		all.Go(func() {
+			if run, err := h.acquire(ctx); err == nil { // Status says what is wrong
+				h.release(run)
+			}
+		})
+	}
+	all.Wait()
+	return s.Status()
+}
+
 // Close stops all processes at once and returns when nothing of them is left.
 // Calls in flight fail, and later ones are refused.
 func (s *Source) Close() error {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -418,5 +419,25 @@ func TestHookReady(t *testing.T) {
 	delete(vars, "WHY")
 	if _, err := p.Hooks[0].Ready(lookup); err == nil || !strings.Contains(err.Error(), "env.WHY") {
 		t.Errorf("without its variable: %v", err)
+	}
+}
+
+// Probe finds what the first call of each plugin would: that its process does not
+// start, or does not offer what the manifest declares.
+func TestProbe(t *testing.T) {
+	fine := scripted(t, "fine", mcptest.Script{Tools: []json.RawMessage{json.RawMessage(`{"name":"a","inputSchema":{"type":"object"}}`)}}, "", "a")
+	less := scripted(t, "less", mcptest.Script{Tools: []json.RawMessage{json.RawMessage(`{"name":"a","inputSchema":{"type":"object"}}`)}}, "", "a", "b")
+	gone := load(t, `{id: "gone", start: {command: "./gone"}, tools: [{name: "c", description: "C.", parameters: {type: "object"}}]}`)
+	s := open(t, plugin.Options{}, fine, less, gone)
+	got := s.Probe(deadline(t))
+	if len(got) != 3 || got[0].State != plugin.Running || len(got[0].Missing) != 0 ||
+		got[1].State != plugin.Running || !slices.Equal(got[1].Missing, []string{"b"}) ||
+		got[2].State != plugin.Failed || !strings.Contains(got[2].LastError, "no such file") {
+		t.Errorf("Probe: %+v", got)
+	}
+	for p, says := range map[*plugin.Plugin]string{fine: "", gone: "start.command: run "} {
+		if err := p.Startable(os.LookupEnv); (err == nil) != (says == "") || err != nil && !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%s: Startable: %v, want %q", p.ID, err, says)
+		}
 	}
 }
