@@ -79,11 +79,7 @@ func LoadFile(ctx context.Context, path string, o Options) ([]*tool.Tool, []Prob
 // of the lines, and the rest loads; the error is for input that cannot be read
 // at all, or a context that ends.
 func Load(ctx context.Context, r io.Reader, o Options) ([]*tool.Tool, []Problem, error) {
-	size := int64(0)
-	if sized, ok := r.(interface{ Len() int }); ok {
-		size = int64(sized.Len())
-	}
-	tools, problems, err := load(ctx, r, size, o)
+	tools, problems, err := load(ctx, r, 0, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read catalog: %w", err)
 	}

@@ -49,41 +49,10 @@ func (s *scanner) object(member func(key, value []byte) error) error {
 	if s.peek() != '{' {
 		return s.errorf("expected a JSON object")
 	}
-	s.i++
-	if s.peek() == '}' {
-		s.i++
-		return s.end()
+	if err := s.members(0, member); err != nil {
+		return err
 	}
-	for {
-		if s.peek() != '"' {
-			return s.errorf("expected a quoted key")
-		}
-		key, err := s.capture(0)
-		if err != nil {
-			return err
-		}
-		if s.peek() != ':' {
-			return s.errorf("expected ':' after the key")
-		}
-		s.i++
-		s.space()
-		value, err := s.capture(1)
-		if err != nil {
-			return err
-		}
-		if err := member(key, value); err != nil {
-			return err
-		}
-		switch s.peek() {
-		case ',':
-			s.i++
-		case '}':
-			s.i++
-			return s.end()
-		default:
-			return s.errorf("expected ',' or '}'")
-		}
-	}
+	return s.end()
 }
 
 func (s *scanner) end() error {
@@ -93,15 +62,6 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// capture checks one value and returns its bytes.
-func (s *scanner) capture(depth int) ([]byte, error) {
-	start := s.i
-	if err := s.value(depth); err != nil {
-		return nil, err
-	}
-	return s.b[start:s.i], nil
-}
-
 // value checks one value.
 func (s *scanner) value(depth int) error {
 	if depth > maxDepth {
@@ -109,7 +69,7 @@ func (s *scanner) value(depth int) error {
 	}
 	switch c := s.peek(); c {
 	case '{':
-		return s.members(depth)
+		return s.members(depth, nil)
 	case '[':
 		return s.elements(depth)
 	case '"':
@@ -128,7 +88,8 @@ func (s *scanner) value(depth int) error {
 	}
 }
 
-func (s *scanner) members(depth int) error {
+// members checks an object; member, when not nil, is called for each of its own.
+func (s *scanner) members(depth int, member func(key, value []byte) error) error {
 	s.i++
 	if s.peek() == '}' {
 		s.i++
@@ -138,15 +99,24 @@ func (s *scanner) members(depth int) error {
 		if s.peek() != '"' {
 			return s.errorf("expected a quoted key")
 		}
+		start := s.i
 		if err := s.str(); err != nil {
 			return err
 		}
+		key := s.b[start:s.i]
 		if s.peek() != ':' {
 			return s.errorf("expected ':' after the key")
 		}
 		s.i++
+		s.space()
+		start = s.i
 		if err := s.value(depth + 1); err != nil {
 			return err
+		}
+		if member != nil {
+			if err := member(key, s.b[start:s.i]); err != nil {
+				return err
+			}
 		}
 		switch s.peek() {
 		case ',':
