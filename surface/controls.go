@@ -76,7 +76,7 @@ const callParameters = `{"type":"object","properties":{` +
 // them. Equal modes and limits give equal bytes.
 func Controls(m Mode, limits catalog.Limits) []Definition {
 	var out []Definition
-	for _, name := range controls(m) {
+	for _, name := range ControlNames(m) {
 		d := define(name, limits)
 		if m == Directory && name == ToolSearch {
 			d.Description = text("tool_search_directory.md")

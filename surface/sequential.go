@@ -13,7 +13,7 @@ func (s *Surface) Sequential(name string, args json.RawMessage) bool {
 	if v == nil {
 		return false
 	}
-	if IsControl(name) && slices.Contains(controls(v.Mode), name) {
+	if slices.Contains(ControlNames(v.Mode), name) {
 		if name != ToolCall || v.Catalog == nil {
 			return false
 		}

@@ -90,7 +90,11 @@ func New(c Config) (*Surface, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Surface{record: c.Transcript, shaper: c.Shaper, observer: c.Observer, logger: c.Logger, limits: c.Limits, view: c.View, visible: c.Visible, pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code}, nil
+	return &Surface{
+		limits: c.Limits, view: c.View, visible: c.Visible,
+		pipeline: c.Pipeline, schemas: c.Schemas, code: c.Code,
+		record: c.Transcript, shaper: c.Shaper, observer: c.Observer, logger: c.Logger,
+	}, nil
 }
 
 // Telemetry are the running totals of a catalog session.
@@ -121,8 +125,9 @@ func (s *Surface) telemetry(c *counters) Telemetry {
 // View returns what the model sees now; nil when the run is over.
 func (s *Surface) View() *View { return s.view() }
 
-// controls lists the controls of a mode, in the order a model sees them.
-func controls(m Mode) []string {
+// ControlNames lists the controls of a mode, without which it cannot work, in the
+// order a model sees them.
+func ControlNames(m Mode) []string {
 	switch m {
 	case Tools, Directory:
 		return []string{ToolSearch, ToolDescribe, ToolCall}
@@ -131,9 +136,6 @@ func controls(m Mode) []string {
 	}
 	return nil
 }
-
-// NeedsControls lists the controls without which a mode cannot work.
-func NeedsControls(m Mode) []string { return controls(m) }
 
 // Request is one call of a tool by the name a model used.
 type Request struct {
@@ -164,7 +166,7 @@ func (s *Surface) run(ctx context.Context, name string, r Request) (*tool.Result
 	if v == nil {
 		return Failure(&tool.Error{Code: tool.CodeCatalogGone, Reason: name + ": this run's catalog is gone", Next: "Start a new run."}), nil
 	}
-	if IsControl(name) && slices.Contains(controls(v.Mode), name) {
+	if slices.Contains(ControlNames(v.Mode), name) {
 		res, err := s.control(ctx, v.Catalog, name, r)
 		if err != nil {
 			return Failure(err), nil
@@ -204,7 +206,7 @@ func (v *View) byName(name string) (*tool.Tool, error) {
 
 // nearControl is the control that a misspelt name means, "" for none.
 func nearControl(m Mode, name string) string {
-	for _, control := range controls(m) {
+	for _, control := range ControlNames(m) {
 		if len(name) <= 2*len(control) && editdistance.Of([]byte(name), []byte(control)) <= 2 {
 			return control
 		}

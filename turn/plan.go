@@ -260,7 +260,7 @@ func (p *Planner) plan() (*Plan, error) {
 	if plan.Auto = p.decide(allowed, pending); plan.Auto != nil {
 		mode = plan.Auto.Chosen
 	}
-	for _, name := range surface.NeedsControls(mode) {
+	for _, name := range surface.ControlNames(mode) {
 		if !p.cfg.Policy.Control(name).Allowed {
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("policy removes %s, which mode %q needs: every allowed tool is exposed directly", name, mode))
 			mode = surface.Off
