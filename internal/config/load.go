@@ -122,7 +122,32 @@ func rootSection() section[fileBlock] {
 			"audio", "media", "messages", "commands", "approvals", "session", "cron", "hooks", "web", "channels", "discovery", "canvasHost", "talk", "gateway", "memory", "skills", "plugins"},
 		moved: map[string]string{"mcpServers": "servers stand under mcp.servers", "servers": "servers stand under mcp.servers", "toolSearch": "write tools.toolSearch",
 			"allow": "write tools.allow", "alsoAllow": "write tools.alsoAllow", "deny": "write tools.deny", "profile": "write tools.profile", "list": "write agents.list"},
+		misplaced: inTools,
 	}
+}
+
+// inTools is the hint for hooks and approvals in our form, which stand under
+// tools: other programs have sections of these names at the top.
+func inTools(m json5.Member) string {
+	switch {
+	case m.Key == "hooks" && m.Value.Kind == json5.Array:
+		return "write tools.hooks"
+	case m.Key == "approvals" && m.Value.Kind == json5.Object:
+		for _, f := range approvalsSection().fields {
+			if m.Value.Member(f.Key) != nil {
+				return "write tools.approvals"
+			}
+		}
+	}
+	return ""
+}
+
+// inList is the hint for an agent that stands under its name.
+func inList(m json5.Member) string {
+	if m.Value.Kind == json5.Object && m.Value.Member("tools") != nil {
+		return fmt.Sprintf("an agent stands in agents.list, such as {id: %q, tools: {…}}, or in agents.entries under its id", m.Key)
+	}
+	return ""
 }
 
 func mcpSection() section[MCP] {
@@ -142,8 +167,9 @@ func agentsSection() section[agentsBlock] {
 			{row{Key: "defaults", Type: "object", Doc: "Of an `openclaw.json`: `model` is read as `models.default`, and the aliases under `models`; the rest is ignored."},
 				func(r *reader, s spot, a *agentsBlock) { sec := defaultsSection(); sec.read(r, s, &a.defaults) }},
 		},
-		stance:  lenient,
-		foreign: []string{"ownership"},
+		stance:    lenient,
+		foreign:   []string{"ownership"},
+		misplaced: inList,
 	}
 }
 

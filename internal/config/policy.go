@@ -111,7 +111,11 @@ func (r *reader) each(s spot, visit func(name string, s spot, pos Pos)) {
 
 // inner is a field such as sandbox, of which only tools is ours.
 func inner[T any](key, doc string, of func(*T) *Rules) field[T] {
-	sec := section[T]{stance: lenient, fields: []field[T]{
+	moved := map[string]string{}
+	for _, f := range ruleFields(func(r *Rules) *Rules { return r }) {
+		moved[f.Key] = "it belongs into " + key + ".tools"
+	}
+	sec := section[T]{stance: lenient, moved: moved, fields: []field[T]{
 		{row{Key: "tools", Type: "object", Doc: doc}, func(r *reader, s spot, into *T) { readRules(r, s, of(into)) }},
 	}}
 	shown := row{Key: key, Shown: key + ".tools", Type: "object", Doc: doc}

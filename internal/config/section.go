@@ -39,6 +39,9 @@ type section[T any] struct {
 	foreign []string
 	// moved has a hint for keys that people put here by mistake.
 	moved map[string]string
+	// misplaced has a hint for a member, foreign or not, that is ours by what it
+	// holds: a rule that is ignored would be taken for one that holds.
+	misplaced func(m json5.Member) string
 }
 
 func (sec *section[T]) names() []string {
@@ -73,6 +76,12 @@ func (sec *section[T]) read(r *reader, s spot, into *T) {
 // other deals with a key that the section does not list.
 func (sec *section[T]) other(r *reader, s spot, m json5.Member) {
 	path, pos := s.path.Child(m.Key), r.pos(m.KeyStart)
+	if sec.misplaced != nil {
+		if hint := sec.misplaced(m); hint != "" {
+			r.fault(pos, path, "it does not stand here", hint)
+			return
+		}
+	}
 	known := false
 	for _, f := range sec.foreign {
 		known = known || f == m.Key
