@@ -39,6 +39,7 @@ func child(mode string, args []string) {
 			os.Exit(1)
 		}
 		fmt.Fprintln(conn, "held")
+		_, _ = os.NewFile(3, "holds").WriteString("x")
 		_, _ = io.Copy(io.Discard, conn)
 		return
 	}
@@ -92,12 +93,19 @@ func child(mode string, args []string) {
 	}
 }
 
+// leave starts a holder, and returns when it holds its connection.
 func leave(addr string) {
+	held, holds, err := os.Pipe()
+	if err != nil {
+		os.Exit(8)
+	}
 	cmd := exec.Command(os.Args[0], childArg, "holder", addr)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdout, os.Stderr, []*os.File{holds}
 	if err := cmd.Start(); err != nil {
 		os.Exit(8)
 	}
+	_ = holds.Close()
+	_, _ = held.Read(make([]byte, 1))
 }
 
 // command is a hook that runs the test binary.
