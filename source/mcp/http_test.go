@@ -278,15 +278,13 @@ func huge(w io.Writer, head string) {
 }
 
 func TestHTTPStartFailures(t *testing.T) {
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
 	tests := []struct {
 		name  string
 		url   func(t *testing.T) string
 		limit time.Duration
 		words string
 	}{
-		{"nobody listens", func(*testing.T) string { return closed.URL + "/?token=topsecretvalue" }, time.Minute, "connection refused"},
+		{"nobody listens", func(*testing.T) string { return "http://127.0.0.1:1/?token=topsecretvalue" }, time.Minute, "connection refused"},
 		{"401", func(t *testing.T) string {
 			return serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })) + "/?token=topsecretvalue"
 		}, time.Minute, "HTTP 401 Unauthorized; check the credentials"},

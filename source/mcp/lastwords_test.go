@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,14 +58,6 @@ func TestStderrIsBounded(t *testing.T) {
 }
 
 func TestFailureKinds(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	silent := scripted(t, "s", mcptest.Script{Start: mcptest.StartSilent})
 	silent.StartTimeout = 200 * time.Millisecond
 	unlisted := scripted(t, "s", mcptest.Script{List: mcptest.ListHangs})
@@ -83,7 +74,7 @@ func TestFailureKinds(t *testing.T) {
 		"no folder":   {elsewhere, mcp.FailureNoFolder},
 		"silent":      {silent, mcp.FailureSlow},
 		"no list":     {unlisted, mcp.FailureSlow},
-		"refused":     {mcp.Server{Name: "s", URL: "http://" + address}, mcp.FailureRefused},
+		"refused":     {mcp.Server{Name: "s", URL: "http://127.0.0.1:1"}, mcp.FailureRefused},
 		"a device":    {mcp.Server{Name: "s", Command: os.DevNull}, mcp.FailureOther},
 	} {
 		t.Run(name, func(t *testing.T) {
