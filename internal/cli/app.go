@@ -20,6 +20,7 @@ import (
 	"github.com/toolsearch/toolsearch/source/core"
 	"github.com/toolsearch/toolsearch/source/jsonl"
 	"github.com/toolsearch/toolsearch/source/mcp"
+	"github.com/toolsearch/toolsearch/source/plugin"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 	"github.com/toolsearch/toolsearch/transcript"
@@ -167,6 +168,7 @@ type toolset struct {
 	store    *store.Store         // with openOptions.calls, or held unless pins are off
 	redactor *transcript.Redactor // with openOptions.calls
 	watching watching             // with openOptions.watch
+	hooks    []plugin.Hook        // of the plugins
 	opened   []func()             // closes what was opened, in the order of that
 }
 
@@ -250,6 +252,7 @@ func (a *app) start(ctx context.Context, set *toolset, opt openOptions) error {
 		return err
 	}
 	set.opened = append(set.opened, own.close)
+	set.hooks = own.plugins.Hooks()
 	rec := &recording{}
 	if opt.calls {
 		rec, err = a.openRecording(ctx, recordingOptions{cfg, set.policy, own.plugins, opt.serve})

@@ -9,16 +9,18 @@ import (
 	"github.com/toolsearch/toolsearch/approval"
 	"github.com/toolsearch/toolsearch/internal/config"
 	"github.com/toolsearch/toolsearch/policy"
+	"github.com/toolsearch/toolsearch/source/plugin"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
 // unknownNames warns of every name in the rules that no offered tool bears: those
-// of the policy, whoever it is for, of the approvals and of the hooks. A slip in
-// one of them leaves open what it was to close. Each name is told of once.
-func unknownNames(cfg *config.Config, offered []*tool.Tool) []policy.Warning {
+// of the policy, whoever it is for, of the approvals and of the hooks, those of
+// plugins too. A slip in one of them leaves open what it was to close. Each name
+// is told of once.
+func unknownNames(set *toolset, offered []*tool.Tool) []policy.Warning {
 	var all []policy.Warning
 	seen := map[string]bool{}
-	for _, l := range namingLayers(cfg) {
+	for _, l := range append(namingLayers(set.cfg), pluginLayers(set.hooks)...) {
 		p, _, err := policy.Compile([]policy.Layer{l})
 		if err != nil {
 			continue // whoever applies the rules reports it
@@ -49,6 +51,19 @@ func namingLayers(cfg *config.Config) []policy.Layer {
 		if len(h.Tools) > 0 {
 			layers = append(layers, policy.Layer{Scope: policy.ScopeGlobal, Name: "tools.hooks", Rules: policy.Rules{Deny: config.Entries(h.Tools)}})
 		}
+	}
+	return layers
+}
+
+// pluginLayers are what the hooks of plugins match, likewise.
+func pluginLayers(hooks []plugin.Hook) []policy.Layer {
+	var layers []policy.Layer
+	for _, h := range hooks {
+		l := policy.Layer{Scope: policy.ScopeGlobal, Name: fmt.Sprintf("the hook %s of the plugin %s", h.Name, h.Plugin)}
+		for _, pattern := range h.Match {
+			l.Rules.Deny = append(l.Rules.Deny, policy.Entry{Pattern: pattern})
+		}
+		layers = append(layers, l)
 	}
 	return layers
 }
@@ -95,7 +110,7 @@ func (a *app) warnOfUnknown(set *toolset) error {
 	if err != nil {
 		return err
 	}
-	names := unknownNames(set.cfg, plan.Offered)
+	names := unknownNames(set, plan.Offered)
 	for _, w := range names {
 		set.warnings = append(set.warnings, w.String())
 	}
@@ -113,7 +128,7 @@ func (a *app) warnLater(ctx context.Context, set *toolset) (stop func()) {
 			return // stopped, or nothing is allowed: whoever plans reports it
 		}
 		if plan, err := set.Plan(); err == nil {
-			a.printUnknown(unknownNames(set.cfg, plan.Offered))
+			a.printUnknown(unknownNames(set, plan.Offered))
 		}
 	})
 	return func() {
