@@ -63,7 +63,7 @@ func New(stages ...Stage) *Pipeline {
 // whose text a model may read.
 func (p *Pipeline) Call(ctx context.Context, r Request) (*tool.Result, error) {
 	if r.Target == nil {
-		return nil, &tool.Error{Code: tool.CodeUnknownTool, Reason: "the call names no tool"}
+		return nil, &tool.Error{Code: tool.CodeUnknownTool, Reason: "the call names no tool", Next: "Find one by tool_search, and name it by its id."}
 	}
 	if len(r.Args) == 0 || string(r.Args) == "null" {
 		r.Args = json.RawMessage("{}")

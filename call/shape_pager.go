@@ -202,8 +202,8 @@ type Page struct {
 	Total  int // bytes of the whole text
 }
 
-// Page returns the part of a text that begins at the offset: at most max
-// characters, up to the end of a line where there is one. A handle of somebody else
+// Page returns the part of a text that begins at the offset: at most that
+// many characters, up to the end of a line where there is one. A handle of somebody else
 // is as unknown as one that never was.
 func (p *Pager) Page(o Origin, r PageRequest, most int) (Page, error) {
 	text, ok := p.text(o, r.Handle)

@@ -27,22 +27,31 @@ func ValidateInput(schemas *schema.Cache) Stage {
 			if v, ok := ctx.Value(validKey{}).(*valid); ok && v.target == r.Target && bytes.Equal(v.args, r.Args) {
 				return next(ctx, r)
 			}
-			raw := r.Target.Input.JSON()
-			compiled, err := schemas.Get(raw)
-			switch {
-			case err != nil && r.Target.Source.Trusted():
-				return nil, badSchema(r.Target, "input", err)
-			case err == nil:
-				if err := compiled.Validate(r.Args); err != nil {
-					if r.ReplacedBy != "" {
-						return nil, badReplacement(r, err)
-					}
-					return nil, invalidArgs(r.Target, raw, err)
-				}
+			if err := checkInput(schemas, r); err != nil {
+				return nil, err
 			}
 			return next(context.WithValue(ctx, validKey{}, &valid{r.Target, bytes.Clone(r.Args)}), r)
 		}
 	}
+}
+
+func checkInput(schemas *schema.Cache, r Request) error {
+	raw := r.Target.Input.JSON()
+	compiled, err := schemas.Get(raw)
+	switch {
+	case err != nil && r.Target.Source.Trusted():
+		return badSchema(r.Target, "input", err)
+	case err != nil:
+		return nil
+	}
+	err = compiled.Validate(r.Args)
+	switch {
+	case err == nil:
+		return nil
+	case r.ReplacedBy != "":
+		return badReplacement(r, err)
+	}
+	return invalidArgs(r.Target, raw, err)
 }
 
 type validKey struct{}

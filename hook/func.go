@@ -3,7 +3,6 @@ package hook
 import (
 	"context"
 	"errors"
-	"fmt"
 )
 
 // maxFuncRuns bounds the calls of one Func that run at once, those included that
@@ -18,9 +17,14 @@ func Func(f func(ctx context.Context, in *Input) (Decision, error)) Runner {
 }
 
 type function struct {
-	f     func(context.Context, *Input) (Decision, error)
+	f     runnerFunc
 	slots chan struct{}
 }
+
+type runnerFunc func(context.Context, *Input) (Decision, error)
+
+// Run implements Runner.
+func (f runnerFunc) Run(ctx context.Context, in *Input) (Decision, error) { return f(ctx, in) }
 
 type answer struct {
 	d   Decision
@@ -40,7 +44,8 @@ func (f *function) Run(ctx context.Context, in *Input) (Decision, error) {
 	done := make(chan answer, 1)
 	go func() {
 		defer func() { <-f.slots }()
-		done <- f.call(ctx, in)
+		d, err := guarded{f.f}.Run(ctx, in)
+		done <- answer{d, err}
 	}()
 	select {
 	case a := <-done:
@@ -48,14 +53,4 @@ func (f *function) Run(ctx context.Context, in *Input) (Decision, error) {
 	case <-ctx.Done():
 		return Decision{}, ctx.Err()
 	}
-}
-
-func (f *function) call(ctx context.Context, in *Input) (a answer) {
-	defer func() {
-		if p := recover(); p != nil {
-			a = answer{err: &failure{what: "it panicked", err: fmt.Errorf("panic in a hook's function: %v", p)}}
-		}
-	}()
-	a.d, a.err = f.f(ctx, in)
-	return a
 }

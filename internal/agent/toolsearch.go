@@ -116,11 +116,11 @@ func readSearch(req *Request, m Model) (*nativeSearch, error) {
 		}
 	}
 	if s.native {
-		if s.kind != noSearch && !foreign {
-			s.kind = noSearch
+		brought := s.kind != noSearch && !foreign
+		s.kind = noSearch
+		if brought {
 			return s, nil // all of it is the API's business
 		}
-		s.kind = noSearch
 		s.add = hostedSearch(m.API)
 	}
 	for _, name := range said.references {
