@@ -63,7 +63,7 @@ func (h *held) keep(r *heldRun) bool {
 		h.end(h.remove(e))
 	}
 	for h.oldest.Len() >= h.most || h.bytes+r.bytes > maxHeldBytes {
-		h.end(h.remove(h.victim()))
+		h.end(h.remove(greediest(h.oldest, h.weigh)))
 	}
 	e := h.oldest.PushBack(r)
 	h.byKey[r.key] = e
@@ -73,21 +73,26 @@ func (h *held) keep(r *heldRun) bool {
 	return true
 }
 
-// victim is the oldest run of the caller that takes up most of what is bounded,
-// so that nobody pushes out the runs of others. There is one run at least.
-func (h *held) victim() *list.Element {
-	share := map[string]int{} // of both bounds, in parts that can be added
-	most := 0
-	for e := h.oldest.Front(); e != nil; e = e.Next() {
-		r := e.Value.(*heldRun)
-		share[r.caller] += maxHeldBytes/h.most + r.bytes
-		most = max(most, share[r.caller])
+// weigh tells what a run takes up of both bounds, in parts that can be added.
+func (h *held) weigh(e *list.Element) (caller string, weight int) {
+	r := e.Value.(*heldRun)
+	return r.caller, maxHeldBytes/h.most + r.bytes
+}
+
+// greediest is the first element of the caller whose elements weigh most together,
+// so that nobody pushes out those of others. There is one element at least.
+func greediest(l *list.List, weigh func(*list.Element) (caller string, weight int)) *list.Element {
+	share, most := map[string]int{}, 0
+	for e := l.Front(); e != nil; e = e.Next() {
+		caller, weight := weigh(e)
+		share[caller] += weight
+		most = max(most, share[caller])
 	}
-	e := h.oldest.Front()
-	for share[e.Value.(*heldRun).caller] < most {
-		e = e.Next()
+	for e := l.Front(); ; e = e.Next() {
+		if caller, _ := weigh(e); share[caller] == most {
+			return e
+		}
 	}
-	return e
 }
 
 // maxAsked bounds how many held runs of a caller a request is compared with: some

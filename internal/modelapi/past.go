@@ -92,7 +92,7 @@ func (p *past) put(key pastKey, request, answer []provider.Message, bytes int) {
 		p.remove(e)
 	}
 	for p.oldest.Len() >= maxPast || p.bytes+bytes > maxPastBytes {
-		p.remove(p.victim())
+		p.remove(greediest(p.oldest, weighPast))
 	}
 	r := &pastResponse{key: key, messages: slices.Concat(request, answer), items: itemsOf(answer), bytes: bytes, until: now.Add(pastTime)}
 	e := p.oldest.PushBack(r)
@@ -103,22 +103,10 @@ func (p *past) put(key pastKey, request, answer []provider.Message, bytes int) {
 	p.bytes += bytes
 }
 
-// victim is the oldest response of the caller that takes up most of what is
-// bounded, so that nobody pushes out the responses of others. There is one
-// response at least.
-func (p *past) victim() *list.Element {
-	share := map[string]int{} // of both bounds, in parts that can be added
-	most := 0
-	for e := p.oldest.Front(); e != nil; e = e.Next() {
-		r := e.Value.(*pastResponse)
-		share[r.key.caller] += maxPastBytes/maxPast + r.bytes
-		most = max(most, share[r.key.caller])
-	}
-	e := p.oldest.Front()
-	for share[e.Value.(*pastResponse).key.caller] < most {
-		e = e.Next()
-	}
-	return e
+// weighPast is held.weigh for responses.
+func weighPast(e *list.Element) (caller string, weight int) {
+	r := e.Value.(*pastResponse)
+	return r.key.caller, maxPastBytes/maxPast + r.bytes
 }
 
 // get returns a conversation and its size. It stays: a caller may go on from

@@ -54,9 +54,14 @@ func New(opt Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opt: opt, keys: keys, gate: newGate(opt.MaxRequests, len(keys)), logger: opt.Logger,
-		held: newHeld(opt.HeldRuns, opt.HeldTime), past: newPast(), listens: newShares(maxListening), bodies: newBudget(opt.MaxBodies, opt.MaxBody, len(keys)), readiness: readiness{look: opt.Backend.Ready},
-		paths: map[string]provider.Format{},
+		opt: opt, keys: keys, logger: opt.Logger,
+		paths:     map[string]provider.Format{},
+		gate:      newGate(opt.MaxRequests, len(keys)),
+		held:      newHeld(opt.HeldRuns, opt.HeldTime),
+		past:      newPast(),
+		listens:   newShares(maxListening),
+		bodies:    newBudget(opt.MaxBodies, opt.MaxBody, len(keys)),
+		readiness: readiness{look: opt.Backend.Ready},
 	}
 	var responses provider.Format
 	for _, f := range opt.Formats {
