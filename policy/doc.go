@@ -25,19 +25,19 @@
 //
 // Case does not matter, and '*' stands for any text.
 //
-//   - every tool
-//     exec                the tools of that name; bash and other aliases mean the same
-//     create_*            names by glob
-//     group:fs            a group of built-in tools (builtin.txt lists them)
-//     group:openclaw      every built-in tool
-//     crm                 every tool of the plugin with that id
-//     group:plugins       every plugin's tools, and MCP tools
-//     bundle-mcp          every MCP tool (group:mcp says the same)
-//     mcp:calendar        every tool of that MCP server; also openclaw:crm, client:client
-//     mcp:calendar:list   one tool by its id; both parts take '*'
-//     calendar__list      one MCP tool, as OpenClaw writes it; both parts take '*'
-//     group:client        every tool the caller of the run brings
-//     group:controls      tool_search, tool_describe, tool_call and tool_search_code
+//	exec                the tools of that name; bash and other aliases mean the same
+//	create_*            names by glob
+//	*                   every tool
+//	group:fs            a group of built-in tools (builtin.txt lists them)
+//	group:openclaw      every built-in tool
+//	crm                 every tool of the plugin with that id
+//	group:plugins       every plugin's tools, and MCP tools
+//	bundle-mcp          every MCP tool (group:mcp says the same)
+//	mcp:calendar        every tool of that MCP server; also openclaw:crm, client:client
+//	mcp:calendar:list   one tool by its id; both parts take '*'
+//	calendar__list      one MCP tool, as OpenClaw writes it; both parts take '*'
+//	group:client        every tool the caller of the run brings
+//	group:controls      tool_search, tool_describe, tool_call and tool_search_code
 //
 // # What is decided in doubt
 //

@@ -48,6 +48,9 @@ func (e *Error) Error() string {
 	if e.Next == "" {
 		return e.Reason
 	}
+	if strings.HasSuffix(e.Reason, "?") || strings.HasSuffix(e.Reason, ".") { // such as a guess at what was meant
+		return e.Reason + " " + e.Next
+	}
 	return e.Reason + ". " + e.Next
 }
 

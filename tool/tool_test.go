@@ -185,6 +185,19 @@ func TestParseMCPResultHasOneReading(t *testing.T) {
 }
 
 // A refusal is machine-readable, bounded and clean, and shows no cause.
+func TestErrorIsOneText(t *testing.T) {
+	for want, e := range map[string]tool.Error{
+		"it failed":                  {Reason: "it failed"},
+		"it failed. Try again.":      {Reason: "it failed", Next: "Try again."},
+		"did you mean a? Mend it.":   {Reason: "did you mean a?", Next: "Mend it."},
+		"The server said no. Use b.": {Reason: "The server said no.", Next: "Use b."},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestErrorJSON(t *testing.T) {
 	e := &tool.Error{
 		Code: tool.CodeBlocked, By: "approval", Reason: "no\x1b[31m " + strings.Repeat("x", 5000), Next: "ask",

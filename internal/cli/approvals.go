@@ -216,7 +216,11 @@ func answerApproval(ctx context.Context, app *app, a approvalAnswer) error {
 		return err
 	}
 	if !changed {
-		return hintError{fmt.Errorf("approval %s is %s already", r.ID, stateOf(&r, now)), "see 'toolsearch approvals show " + r.ID + "'"}
+		hint := "see 'toolsearch approvals show " + r.ID + "'"
+		if r.State == approval.Denied && now.Before(r.Expires) {
+			hint = "the denial stands until " + zonedTime(r.Expires) + "; then the same call may ask again"
+		}
+		return hintError{fmt.Errorf("approval %s is %s already", r.ID, stateOf(&r, now)), hint}
 	}
 	if c.To == approval.Approved && c.Scope == approval.Session && r.OfProcess() {
 		fmt.Fprintln(app.std.err, "note: the call belongs to no conversation: its session is the process that asked, and counts no longer than it runs")
@@ -243,6 +247,20 @@ func stateOf(r *approval.Record, now time.Time) string {
 		return string(approval.Expired)
 	}
 	return string(r.State)
+}
+
+// stateAndScope also says for what an approval counts, where that is more than
+// one call.
+func stateAndScope(r *approval.Record, now time.Time) string {
+	state := stateOf(r, now)
+	switch {
+	case r.State != approval.Approved:
+	case r.Scope == approval.Session:
+		state += " for session"
+	case r.Scope == approval.Pattern:
+		state += " for " + approval.Visible(oneLine(r.Pattern, 60))
+	}
+	return state
 }
 
 // approvalJSON is a request as --json prints it.
@@ -295,7 +313,7 @@ func printApprovals(s *streams, found []approval.Record) error {
 	for i := range found {
 		r := &found[i]
 		args, _ := tool.CutChars(approval.Visible(string(r.Args)), 80)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID, 40), stateOf(r, now), zonedTime(r.Expires),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID, 40), stateAndScope(r, now), zonedTime(r.Expires),
 			oneLine(who(r), 60), approval.Visible(oneLine(string(r.Tool), 100)), approval.Visible(oneLine(r.Folder, 200)), args)
 	}
 	return w.Flush()

@@ -268,13 +268,12 @@ func hypothetical(source tool.Source, owner, name string) *tool.Tool {
 }
 
 func printExplanation(s *streams, e explanation) error {
-	verdict := "allowed"
+	verdict, link := s.bold("allowed"), "but"
 	if !e.Allowed {
-		verdict = "refused"
+		verdict, link = s.bold("refused"), "and"
 	}
-	verdict = s.bold(verdict)
 	if !e.Offered {
-		verdict += ", but no source offers it now"
+		verdict += ", " + link + " no source offers it now"
 	}
 	_, err := fmt.Fprintf(s.out, "%s %s: %s\n", oneLine(string(e.Tool), 300), verdict, oneLine(e.Decision.Text, 1000))
 	for _, f := range e.Filters {

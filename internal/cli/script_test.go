@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 			config := "// a comment\n{\n  tools: { toolSearch: { mode: \"tools\" } },\n  mcp: { servers: {" + server + "} },\n}\n"
 			return os.WriteFile(filepath.Join(e.WorkDir, "toolsearch.json5"), []byte(config), 0o600)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": compareJSON, "exits": exits, "approve": approve},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"json": compareJSON, "exits": exits, "approve": answers("approve"), "deny": answers("deny")},
 	})
 }
 
@@ -98,19 +98,23 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// approve is "approve TOOL": approve the pending call of a core tool.
-func approve(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: approve TOOL")
-	}
-	ts.Check(ts.Exec("toolsearch", "approvals", "list", "--json"))
-	var list []struct{ ID, Tool, State string }
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &list))
-	for _, a := range list {
-		if a.Tool == "openclaw:core:"+args[0] && a.State == "pending" {
-			ts.Check(ts.Exec("toolsearch", "approvals", "approve", a.ID))
-			return
+// answers is "approve TOOL FLAG…" or "deny TOOL FLAG…": answer the pending call of
+// a core tool. $ANSWERED is its id.
+func answers(verb string) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) == 0 {
+			ts.Fatalf("usage: %s TOOL FLAG...", verb)
 		}
+		ts.Check(ts.Exec("toolsearch", "approvals", "list", "--json"))
+		var list []struct{ ID, Tool, State string }
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &list))
+		for _, a := range list {
+			if a.Tool == "openclaw:core:"+args[0] && a.State == "pending" {
+				ts.Setenv("ANSWERED", a.ID)
+				ts.Check(ts.Exec("toolsearch", append([]string{"approvals", verb, a.ID}, args[1:]...)...))
+				return
+			}
+		}
+		ts.Fatalf("no approval of %s is pending: %s", args[0], ts.ReadFile("stdout"))
 	}
-	ts.Fatalf("no approval of %s is pending: %s", args[0], ts.ReadFile("stdout"))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/rank"
+	"github.com/toolsearch/toolsearch/tool"
 )
 
 func newSearch(app *app) *cobra.Command {
@@ -40,9 +41,13 @@ func newSearch(app *app) *cobra.Command {
 				return err
 			}
 			defer done()
-			found := cat.Search(rank.Query{Text: strings.Join(args, " "), Limit: limit, Explain: opt.explain})
+			text := strings.Join(args, " ")
+			found := cat.Search(rank.Query{Text: text, Limit: limit, Explain: opt.explain})
 			if opt.json {
 				return printHitsJSON(app.std, found, opt.explain)
+			}
+			if _, err := cat.Resolve(text); tool.CodeOf(err) == tool.CodeCallDirectly {
+				fmt.Fprintf(app.std.err, "%s is not behind search: a model sees it itself\n", oneLine(text, 200))
 			}
 			return printHits(app.std, found, opt.explain)
 		},
