@@ -253,21 +253,9 @@ func (a *app) start(ctx context.Context, set *toolset, opt openOptions) error {
 	}
 	set.opened = append(set.opened, own.close)
 	set.hooks = own.plugins.Hooks()
-	rec := &recording{}
-	if opt.calls {
-		rec, err = a.openRecording(ctx, recordingOptions{cfg, set.policy, own.plugins, opt.serve})
-	} else if opt.held && cfg.Tools.Pins != pin.Off {
-		rec, err = a.openHolding(ctx, cfg.Tools.Pins)
-	}
+	rec, err := a.record(ctx, set, own.plugins, opt)
 	if err != nil {
 		return err
-	}
-	if rec.close != nil {
-		set.opened = append(set.opened, rec.close)
-		set.elicit, set.store, set.redactor = rec.elicit, rec.store, rec.redactor
-	}
-	for _, w := range rec.warnings {
-		set.warnings = append(set.warnings, w.String())
 	}
 	applied := set.policy
 	if opt.all {
@@ -294,6 +282,28 @@ func (a *app) start(ctx context.Context, set *toolset, opt openOptions) error {
 	}, set.watching.follow(set))
 	set.warnings = append(set.warnings, set.Warnings()...)
 	return nil
+}
+
+// record opens what stands around the calls of a toolset, as far as the options
+// need it.
+func (a *app) record(ctx context.Context, set *toolset, plugins *plugin.Source, opt openOptions) (*recording, error) {
+	rec, err := &recording{}, error(nil)
+	if opt.calls {
+		rec, err = a.openRecording(ctx, recordingOptions{set.cfg, set.policy, plugins, opt.serve})
+	} else if opt.held && set.cfg.Tools.Pins != pin.Off {
+		rec, err = a.openHolding(ctx, set.cfg.Tools.Pins)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec.close != nil {
+		set.opened = append(set.opened, rec.close)
+		set.elicit, set.store, set.redactor = rec.elicit, rec.store, rec.redactor
+	}
+	for _, w := range rec.warnings {
+		set.warnings = append(set.warnings, w.String())
+	}
+	return rec, nil
 }
 
 // configuredMode is the mode that the configuration asks for.
@@ -347,15 +357,22 @@ func cacheDir() string {
 	return filepath.Join(dir, "toolsearch", "mcp")
 }
 
-// completeTools completes the ids of the last known tools.
-func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completeFirst completes a verb's first argument, and none behind it.
+func completeFirst(list func(context.Context) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return list(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeTools completes the ids of the last known tools.
+func (a *app) completeTools(ctx context.Context) []string {
 	var tools []*tool.Tool
 	if a.catalogFile != "" {
-		tools, _, _ = jsonl.LoadFile(cmd.Context(), a.catalogFile, jsonl.Options{}) // no completions for a bad file
-	} else if set, err := a.open(cmd.Context(), openOptions{core: true, held: true}); err == nil {
+		tools, _, _ = jsonl.LoadFile(ctx, a.catalogFile, jsonl.Options{}) // no completions for a bad file
+	} else if set, err := a.open(ctx, openOptions{core: true, held: true}); err == nil {
 		defer set.close()
 		if plan, err := set.Plan(); err == nil {
 			tools = plan.Allowed
@@ -365,5 +382,5 @@ func (a *app) completeTools(cmd *cobra.Command, args []string, _ string) ([]stri
 	for _, t := range tools {
 		ids = append(ids, fmt.Sprintf("%s\t%s", t.ID, oneLine(t.Description, 60)))
 	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	return ids
 }

@@ -73,7 +73,7 @@ func newApprovalsShow(app *app) *cobra.Command {
 		Use:               "show ID",
 		Short:             "Show one request: who, which tool, which arguments",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: app.completeApprovals,
+		ValidArgsFunction: completeFirst(app.completeApprovals),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, done, err := openApprovals(cmd.Context(), app)
 			if err != nil {
@@ -109,7 +109,7 @@ tools of a pattern by the same caller for 30 days (--for pattern; without
 --pattern, this tool alone). Once is to be used within tools.approvals.expiryMs,
 10 minutes by default. 'approvals deny ID' takes an approval back.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: app.completeApprovals,
+		ValidArgsFunction: completeFirst(app.completeApprovals),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := approvalTerms(approval.Scope(opt.scope), opt.pattern)
 			if err != nil {
@@ -139,7 +139,7 @@ func newApprovalsDeny(app *app) *cobra.Command {
 until the request would have expired; then it may ask again. Deny of an approval
 that still counts takes it back.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: app.completeApprovals,
+		ValidArgsFunction: completeFirst(app.completeApprovals),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change := approval.Change{To: approval.Denied, Reason: opt.reason}
 			return answerApproval(cmd.Context(), app, approvalAnswer{id: args[0], change: change, json: opt.json})
@@ -347,21 +347,18 @@ func printApproval(s *streams, r *approval.Record) {
 }
 
 // completeApprovals completes the ids of pending requests.
-func (a *app) completeApprovals(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	s, done, err := openApprovals(cmd.Context(), a)
+func (a *app) completeApprovals(ctx context.Context) []string {
+	s, done, err := openApprovals(ctx, a)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	defer done()
-	found, _ := s.Find(cmd.Context(), approval.Query{State: approval.Pending}) // no completions from a bad store
+	found, _ := s.Find(ctx, approval.Query{State: approval.Pending}) // no completions from a bad store
 	ids := make([]string, 0, len(found))
 	for _, r := range found {
 		ids = append(ids, fmt.Sprintf("%s\t%s", r.ID, oneLine(string(r.Tool), 60)))
 	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	return ids
 }
 
 // openApprovals opens the user's approvals and marks those that expired.

@@ -34,6 +34,21 @@ func openTerminal(t *testing.T) (far, near *os.File) {
 	return far, near
 }
 
+// readUntil reads what a terminal shows up to a mark, and what came with it.
+func readUntil(t *testing.T, far *os.File, mark string) []byte {
+	t.Helper()
+	var shown []byte
+	buf := make([]byte, 4096)
+	for !bytes.Contains(shown, []byte(mark)) {
+		n, err := far.Read(buf)
+		if err != nil {
+			t.Fatalf("the terminal shows %q: %v", shown, err)
+		}
+		shown = append(shown, buf[:n]...)
+	}
+	return shown
+}
+
 // A person at a real terminal is asked, and nothing typed before the question
 // is an answer.
 func TestApprovalAtTheTerminal(t *testing.T) {
@@ -52,15 +67,7 @@ func TestApprovalAtTheTerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = near.Close() // the child has it
-			var shown []byte
-			buf := make([]byte, 4096)
-			for !bytes.Contains(shown, []byte("Allow?")) {
-				n, err := far.Read(buf)
-				if err != nil {
-					t.Fatalf("the terminal shows %q: %v", shown, err)
-				}
-				shown = append(shown, buf[:n]...)
-			}
+			shown := readUntil(t, far, "Allow?")
 			if !bytes.Contains(shown, []byte(`command: "make\u001b[2J"`)) || bytes.Contains(shown, []byte("\x1b")) {
 				t.Errorf("the terminal shows %q", shown)
 			}

@@ -29,7 +29,7 @@ func newCall(app *app) *cobra.Command {
 		Example: `  toolsearch call mcp:files:read_file --args '{"path": "README.md"}'
   echo '{"path": "."}' | toolsearch call list --args -`,
 		Args:              callArgs,
-		ValidArgsFunction: app.completeTools,
+		ValidArgsFunction: completeFirst(app.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arguments, err := readArgs(app.std.in, opt.args)
 			if err != nil {

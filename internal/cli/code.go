@@ -22,9 +22,8 @@ const maxBodyFile = 4 << 20
 
 func newCode(app *app) *cobra.Command {
 	var opt struct {
-		body    string
-		json    bool
-		catalog string
+		body string
+		json bool
 	}
 	c := &cobra.Command{
 		Use:   "code [-e BODY | FILE | -]",

@@ -14,7 +14,7 @@ func newDescribe(app *app) *cobra.Command {
 		Short:             "Show one tool and the schema of its parameters",
 		Example:           `  toolsearch describe mcp:calendar:create_event`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: app.completeTools,
+		ValidArgsFunction: completeFirst(app.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cat, done, err := app.catalogFor(cmd.Context(), args[0])
 			if err != nil {

@@ -183,7 +183,7 @@ func newPluginsRemove(app *app) *cobra.Command {
 		Use:               "remove ID",
 		Short:             "Delete an installed plugin",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completePlugins,
+		ValidArgsFunction: completeFirst(completePlugins),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Its hooks may be what a model wants out of its way.
 			if err := byAPerson("remove plugin " + oneLine(args[0], 100)); err != nil {
@@ -213,15 +213,15 @@ func newPluginsRemove(app *app) *cobra.Command {
 }
 
 // completePlugins completes the ids of installed plugins.
-func completePlugins(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func completePlugins(ctx context.Context) []string {
 	root, err := plugin.DefaultRoot()
-	if len(args) > 0 || err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	if err != nil {
+		return nil
 	}
-	plugins, _ := plugin.Installed(cmd.Context(), root) // no completions for what is faulty
+	plugins, _ := plugin.Installed(ctx, root) // no completions for what is faulty
 	ids := make([]string, 0, len(plugins))
 	for _, p := range plugins {
 		ids = append(ids, fmt.Sprintf("%s\t%s", p.ID, oneLine(p.Name, 60)))
 	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	return ids
 }

@@ -43,15 +43,7 @@ func TestPluginsAddAtTheTerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = near.Close() // the child has it
-			var shown []byte
-			buf := make([]byte, 4096)
-			for !bytes.Contains(shown, []byte("[y/N]")) {
-				n, err := far.Read(buf)
-				if err != nil {
-					t.Fatalf("the terminal shows %q: %v", shown, err)
-				}
-				shown = append(shown, buf[:n]...)
-			}
+			readUntil(t, far, "[y/N]")
 			if _, err := far.WriteString(typed); err != nil {
 				t.Fatal(err)
 			}

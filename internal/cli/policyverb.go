@@ -48,7 +48,7 @@ The exit code is 0 when the rules allow the tool and 3 when they refuse it.`,
   toolsearch policy explain exec --agent main --json
   toolsearch policy explain exec --provider openai/gpt-5 --sender alice --sandbox`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: app.completeTools,
+		ValidArgsFunction: completeFirst(app.completeTools),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set, err := app.open(cmd.Context(), openOptions{core: true, wait: true, ref: explained(args[0]), mode: surface.Off, all: true, scope: asked.scope()})
 			if err != nil {

@@ -122,7 +122,7 @@ func newSessionsShow(app *app) *cobra.Command {
 		Use:               "show ID",
 		Short:             "Show one session: its runs and every call",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: app.completeSessions,
+		ValidArgsFunction: completeFirst(app.completeSessions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, done, err := app.openStore(cmd.Context())
 			if err != nil {
@@ -275,7 +275,7 @@ func newSessionsExport(app *app) *cobra.Command {
 {"type":"run",…} for each run, then {"type":"call",…} for each call in the order
 in which they started. Secrets were taken out when they were recorded.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: app.completeSessions,
+		ValidArgsFunction: completeFirst(app.completeSessions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, done, err := app.openStore(cmd.Context())
 			if err != nil {
@@ -323,22 +323,16 @@ func exportSession(ctx context.Context, std *streams, s *store.Store, id string)
 }
 
 // completeSessions completes the ids of the last sessions.
-func (a *app) completeSessions(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	s, done, err := a.openStore(cmd.Context())
+func (a *app) completeSessions(ctx context.Context) []string {
+	s, done, err := a.openStore(ctx)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	defer done()
-	list, err := s.Sessions(cmd.Context(), store.Page{Limit: 50})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+	list, _ := s.Sessions(ctx, store.Page{Limit: 50}) // no completions from a bad store
 	ids := make([]string, 0, len(list))
 	for _, x := range list {
 		ids = append(ids, fmt.Sprintf("%s\t%s, %d calls", oneLine(x.ID, 200), localTime(x.Updated), x.Calls))
 	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	return ids
 }
