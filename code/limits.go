@@ -23,7 +23,7 @@ const (
 	maxWaiting = 1024             // runs that wait for a child
 	maxPaused  = 64               // paused runs that give their place to others
 	maxPause   = time.Hour        // all pauses of one run together
-	startTime  = 10 * time.Second // a child that is not ready by then is broken
+	startTime  = 30 * time.Second // a child that is not ready by then is broken; a busy machine may need some
 	hostGrace  = 500 * time.Millisecond
 )
 
