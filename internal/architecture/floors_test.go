@@ -33,7 +33,7 @@ var floors = [][]string{
 	{"."},
 	{"internal/mcptest", "internal/architecture", "internal/eval", "internal/telemetry", "internal/config"},
 	{"internal/store", "internal/server", "internal/modelapi"},
-	{"internal/agent", "internal/qa"},
+	{"internal/agent", "internal/qa", "store"},
 	{"internal/cli"},
 	{"cmd"},
 }
