@@ -9,9 +9,9 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// WaitFor is Wait for whoever needs but one tool, by id or unique name: it waits
-// for no other servers than those that Awaits names. A tool that there is not is
-// no error: see Resolve.
+// WaitFor is Wait for whoever needs only one tool, by id or unique name: it waits
+// for the servers that Awaits names, and for no others. That there is no such tool
+// is not an error here; Resolve says so.
 func (t *Toolset) WaitFor(ctx context.Context, ref string) error {
 	for {
 		snap := t.servers.Snapshot() // before the plan, so that no change is missed
@@ -30,11 +30,14 @@ func (t *Toolset) WaitFor(ctx context.Context, ref string) error {
 	}
 }
 
-// Awaits names the servers that have neither been up nor failed yet and that decide
-// what ref means: of a tool's id, the server that it names; of another name, those
-// of which nothing is known yet, and the one that has such a tool by its last known
-// list; and none for a core or plugin tool. "" stands for every tool. They are
-// sorted.
+// Awaits names, sorted, the servers that are still starting and could change what
+// ref means.
+//
+//   - The id of an MCP tool is decided by the server in it.
+//   - A bare name is decided by the server whose last known list has it, and by
+//     every server of which nothing is known yet.
+//   - The id or name of a core or plugin tool is decided by none.
+//   - "" stands for every tool: all servers decide.
 func (t *Toolset) Awaits(ref string) []string { return t.awaits(t.servers.Snapshot(), ref) }
 
 func (t *Toolset) awaits(snap mcp.Snapshot, ref string) []string {

@@ -168,9 +168,10 @@ func (s *Scope) Session(o SessionOptions) (*Session, error) {
 	return out, nil
 }
 
-// Settle returns once a run of the scope may begin: at once where the rules leave
-// it a tool, and else when they do, or with an error that holds a
-// *policy.EmptyError when no server is starting any more.
+// Settle waits until a run of the scope may begin. That is at once when the rules
+// allow any tool that is known. Otherwise it waits for the servers that are still
+// starting; when none of them brings an allowed tool, the error holds a
+// *policy.EmptyError.
 func (s *Scope) Settle(ctx context.Context) error { return s.planner.Settle(ctx) }
 
 // Plan returns what runs of the scope can see now.

@@ -167,7 +167,7 @@ func (g *Gate) Recheck() call.Stage {
 	}
 }
 
-// AskFor asks about a call for a reason of the caller's, such as a hook's. What
+// AskFor asks about a call for a reason that is not a rule's, such as a hook's. What
 // the rules deny stays denied, and what was approved for this very call is not
 // asked about twice. The error, if any, is a *tool.Error.
 func (g *Gate) AskFor(ctx context.Context, r call.Request, reason string) error {
@@ -189,8 +189,8 @@ type passed struct {
 	digests []string // a few at most: one for each replacement of arguments
 }
 
-// passedOf is that of the call of t which ctx belongs to; outside of a Stage
-// nothing was approved.
+// passedOf finds what was approved for the call of t that ctx belongs to. Where ctx
+// has passed no Stage for t, that is nothing.
 func (g *Gate) passedOf(ctx context.Context, t *tool.Tool) *passed {
 	if p, ok := ctx.Value(passedKey{}).(*passed); ok && p.target == t.ID {
 		return p

@@ -61,8 +61,8 @@ type Record struct {
 	Reason        string    // while pending: why it is asked; then why it was decided so
 }
 
-// Lifetime is how long an approval of a scope counts from when it is given: one
-// of a single call as long as the request for it stood.
+// Lifetime is how long an approval counts once it is given: SessionExpiry,
+// PatternExpiry, or for a single call as long as the request for it stood.
 func (r *Record) Lifetime(s Scope) time.Duration {
 	switch s {
 	case Session:

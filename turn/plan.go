@@ -69,8 +69,9 @@ type Plan struct {
 	Warnings    []string
 	Fingerprint string
 	Auto        *Decision // nil unless the mode was left to planning
-	// Nothing is why the run must not go on, where an allow list leaves none of the
-	// tools that are known: a part of a source is out that may have some. See Settle.
+	// Nothing is not nil when an allow list leaves none of the tools that are known,
+	// while a part of a source is out that may have some: a run must not begin. See
+	// Settle.
 	Nothing *policy.EmptyError
 
 	core map[string]struct{} // names of the core tools in Offered

@@ -8,11 +8,10 @@ import (
 	"github.com/toolsearch/toolsearch/tool"
 )
 
-// Settle returns once a run may begin: at once where the rules leave it a tool.
-// Where they leave none of those that are known it waits, until they do or until
-// no part of a source is starting any more, which the servers' start timeouts
-// bound. If there is still nothing then, the error holds a *policy.EmptyError and
-// says what is out.
+// Settle waits until a run may begin. That is at once when the rules allow any tool
+// that is known. Otherwise it waits for the parts of sources that are still
+// starting, at most for the servers' start timeouts. If none of them brings an
+// allowed tool, the error holds a *policy.EmptyError and says what is out.
 func (p *Planner) Settle(ctx context.Context) error {
 	plan, err := p.Current()
 	for {
