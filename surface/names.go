@@ -1,8 +1,10 @@
 package surface
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -76,6 +78,7 @@ type Names struct {
 	exact  map[string]*tool.Tool
 	folded map[string][]*tool.Tool
 	left   []*tool.Tool
+	mended map[*tool.Tool]json.RawMessage // schemas that are shown otherwise than they are, see tool.ObjectSchema
 	limit  int
 }
 
@@ -99,6 +102,9 @@ func NewNames(tools []*tool.Tool, limit int) (*Names, error) {
 		}
 		f := tool.Normalize(wires[i])
 		n.folded[f] = append(n.folded[f], t)
+		if t.Source == tool.MCP {
+			n.mend(t)
+		}
 	}
 	maps.DeleteFunc(n.exact, func(_ string, t *tool.Tool) bool { return t == nil })
 	return n, nil
@@ -117,6 +123,29 @@ func (n *Names) claim(name string, t *tool.Tool) error {
 		n.exact[name] = nil
 	}
 	return nil
+}
+
+// mend has a tool shown with a schema that a model API, or a client, does not
+// refuse together with those of all other tools.
+func (n *Names) mend(t *tool.Tool) {
+	raw := t.Input.JSON()
+	fixed := tool.ObjectSchema(raw)
+	if bytes.Equal(fixed, raw) {
+		return
+	}
+	if n.mended == nil {
+		n.mended = map[*tool.Tool]json.RawMessage{}
+	}
+	n.mended[t] = fixed
+}
+
+// define is Direct for a tool of these names.
+func (n *Names) define(t *tool.Tool, wire string) Definition {
+	d := Direct(t, wire)
+	if fixed, ok := n.mended[t]; ok {
+		d.Parameters = fixed
+	}
+	return d
 }
 
 // Left lists the tools that have no wire name. The slice must not be changed.

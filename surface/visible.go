@@ -20,7 +20,7 @@ func (v *View) Visible(limits catalog.Limits) []Visible {
 	}
 	for _, name := range v.Direct.All() {
 		t, _ := v.Direct.Lookup(name) // All lists what Lookup knows
-		out = append(out, Visible{Definition: Direct(t, name), Tool: t})
+		out = append(out, Visible{Definition: v.Direct.define(t, name), Tool: t})
 	}
 	return out
 }

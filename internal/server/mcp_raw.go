@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -74,7 +75,8 @@ func mergeMeta(o tool.Object, extra mcp.Meta) (tool.Object, error) {
 }
 
 // definition is a tool as tools/list shows it. An MCP tool's own definition
-// keeps every byte except its name, unless it is held.
+// keeps every byte except its name, and a schema that clients refuse, unless it
+// is held.
 func definition(v surface.Visible) (json.RawMessage, error) {
 	name, err := tool.Encode(v.Name)
 	if err != nil {
@@ -85,7 +87,11 @@ func definition(v surface.Visible) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", v.Tool.ID, err)
 		}
-		return def.Set("name", name).MarshalJSON()
+		def = def.Set("name", name).Set("inputSchema", v.Parameters)
+		if out := def.Get("outputSchema"); out != nil && !bytes.Equal(tool.ObjectSchema(out), out) {
+			def = slices.DeleteFunc(def, func(m tool.Member) bool { return m.Name == "outputSchema" }) // a client would refuse the list
+		}
+		return def.MarshalJSON()
 	}
 	type annotations struct {
 		ReadOnly    *bool `json:"readOnlyHint,omitempty"`

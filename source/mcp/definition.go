@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -57,14 +58,20 @@ type toolSet struct {
 
 	unpinned  int // asked to be always visible, beyond the bound
 	unusable  int // no name, a name that is too long, or no object at all
+	mended    int // see tool.ParseMCPTool
 	duplicate int
 }
 
 func newToolSet(srv *server) *toolSet { return &toolSet{srv: srv, seen: map[string]bool{}} }
 
-// add reads one definition. It keeps raw.
+// add reads one definition. It keeps raw, or what ParseMCPTool leaves of it.
 func (s *toolSet) add(raw json.RawMessage) {
-	def := lenient[definition](raw)
+	clean, err := tool.ParseMCPTool(raw)
+	if err != nil {
+		s.unusable++
+		return
+	}
+	def := lenient[definition](clean)
 	wire := lenient[string](def.Name)
 	name := oneLine(wire, maxName+1)
 	if name == "" || len(name) > maxName || len(wire) > 4*maxName {
@@ -86,8 +93,11 @@ func (s *toolSet) add(raw json.RawMessage) {
 		Input:       tool.RawSchema(`{"type":"object"}`),
 		TrustSchema: cfg.TrustSchemas,
 		Annotations: readAnnotations(def.Annotations),
-		Definition:  raw,
+		Definition:  clean,
 		Revision:    revision(raw),
+	}
+	if !bytes.Equal(clean, raw) {
+		s.mended++
 	}
 	t.Invoker = &invoker{srv: s.srv, name: wire, shown: name, revision: t.Revision}
 	t.Label = oneLine(lenient[string](def.Title), maxLabel)
@@ -123,6 +133,7 @@ func (s *toolSet) notices() []string {
 	}
 	say(s.unusable, "tools were left out: no usable name (1 to %d bytes)", maxName)
 	say(s.duplicate, "tools were left out: their names were listed before")
+	say(s.mended, "tools have members of a wrong type, or twice, that are left out")
 	say(s.unpinned, "tools asked to be always visible and stay searchable instead: at most %d of a server may", maxPinned)
 	return out
 }
