@@ -118,7 +118,7 @@ func TestAHostileServerChangesAToolThatWasAccepted(t *testing.T) {
 		command, args, env := mcptest.Command(t, mcptest.Script{ToolsFile: file, Results: map[string]json.RawMessage{
 			"send": json.RawMessage(`{"content":[{"type":"text","text":"sent"}]}`),
 		}})
-		m, err := mcp.NewManager([]mcp.Server{{Name: "post", Command: command, Args: args, Env: env, StartTimeout: 30 * time.Second, CallTimeout: 30 * time.Second}}, mcp.Options{})
+		m, err := mcp.NewManager([]mcp.Server{{Name: "post", Command: command, Args: args, Env: env, StartTimeout: 4 * time.Minute, CallTimeout: 4 * time.Minute}}, mcp.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,13 +46,13 @@ func TestStartFailureIsReportedAndHarmsNobody(t *testing.T) {
 		limit  time.Duration // start timeout
 		words  []string
 	}{
-		{"garbage", mcptest.Script{Start: mcptest.StartGarbage}, time.Minute, []string{"something other than MCP messages", "Welcome to the", "garbage"}},
+		{"garbage", mcptest.Script{Start: mcptest.StartGarbage}, long, []string{"something other than MCP messages", "Welcome to the", "garbage"}},
 		{"silent", mcptest.Script{Start: mcptest.StartSilent, Stderr: "loading model"}, 2 * time.Second, []string{"did not answer within LIMIT", "loading model"}},
-		{"exit", mcptest.Script{Start: mcptest.StartExit, Stderr: "no licence found"}, time.Minute, []string{"exit status 3", "no licence found"}},
-		{"huge", mcptest.Script{Start: mcptest.StartHuge}, time.Minute, []string{"longer than the limit of 16777216 bytes"}},
-		{"list error", mcptest.Script{List: mcptest.ListError}, time.Minute, []string{"page 1", "the list is broken"}},
+		{"exit", mcptest.Script{Start: mcptest.StartExit, Stderr: "no licence found"}, long, []string{"exit status 3", "no licence found"}},
+		{"huge", mcptest.Script{Start: mcptest.StartHuge}, long, []string{"longer than the limit of 16777216 bytes"}},
+		{"list error", mcptest.Script{List: mcptest.ListError}, long, []string{"page 1", "the list is broken"}},
 		{"list hangs", mcptest.Script{List: mcptest.ListHangs}, 3 * time.Second, []string{"did not come within LIMIT"}},
-		{"list dies", mcptest.Script{List: mcptest.ListDies}, time.Minute, []string{"exit status 6"}},
+		{"list dies", mcptest.Script{List: mcptest.ListDies}, long, []string{"exit status 6"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 )
 
 func remote(url string) mcp.Server {
-	return mcp.Server{Name: "r", URL: url, StartTimeout: 30 * time.Second, CallTimeout: 30 * time.Second}
+	return mcp.Server{Name: "r", URL: url, StartTimeout: long, CallTimeout: long}
 }
 
 // sdkServer serves a server of the official SDK over HTTP.
@@ -284,10 +284,10 @@ func TestHTTPStartFailures(t *testing.T) {
 		limit time.Duration
 		words string
 	}{
-		{"nobody listens", func(*testing.T) string { return "http://127.0.0.1:1/?token=topsecretvalue" }, time.Minute, "connection refused"},
+		{"nobody listens", func(*testing.T) string { return "http://127.0.0.1:1/?token=topsecretvalue" }, long, "connection refused"},
 		{"401", func(t *testing.T) string {
 			return serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })) + "/?token=topsecretvalue"
-		}, time.Minute, "HTTP 401 Unauthorized; check the credentials"},
+		}, long, "HTTP 401 Unauthorized; check the credentials"},
 		{"hangs", func(t *testing.T) string {
 			return serveRaw(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body) // so that the server notices the client leave
@@ -299,7 +299,7 @@ func TestHTTPStartFailures(t *testing.T) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = io.WriteString(w, "<html>")
 			}))
-		}, time.Minute, "text/html"},
+		}, long, "text/html"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func quick() mcp.Options {
 // deadline bounds a test that waits for an event; it is long, since only a
 // failing test ever reaches it.
 func deadline(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -53,9 +53,13 @@ func withTime(t *testing.T, limit time.Duration, attempt func(limit time.Duratio
 	}
 }
 
+// long is a timeout that only a failing test meets: reading 100,000 tools has
+// taken half a minute on one busy processor with the race detector.
+const long = 4 * time.Minute
+
 func scripted(t testing.TB, name string, s mcptest.Script) mcp.Server {
 	command, args, env := mcptest.Command(t, s)
-	return mcp.Server{Name: name, Command: command, Args: args, Env: env, StartTimeout: 30 * time.Second, CallTimeout: 30 * time.Second}
+	return mcp.Server{Name: name, Command: command, Args: args, Env: env, StartTimeout: long, CallTimeout: long}
 }
 
 // listed makes definitions of the named tools.

@@ -71,8 +71,8 @@ func TestLastErrorQuotesWhatIsNoMessage(t *testing.T) {
 		timeout      time.Duration
 		failure      mcp.Failure
 	}{
-		"ends":                       {"exit 3", "its process ended (exit status 3)" + junk, time.Minute, mcp.FailureOther},
-		"ends, held open":            {stranger + "exit 3", "its process ended (exit status 3)" + junk, time.Minute, mcp.FailureOther},
+		"ends":                       {"exit 3", "its process ended (exit status 3)" + junk, long, mcp.FailureOther},
+		"ends, held open":            {stranger + "exit 3", "its process ended (exit status 3)" + junk, long, mcp.FailureOther},
 		"ends, held open until late": {stranger + "exit 3", "its process ended (exit status 3)" + junk, 900 * time.Millisecond, mcp.FailureOther},
 		"hangs":                      {"sleep 60", "it did not answer within LIMIT" + junk, 900 * time.Millisecond, mcp.FailureSlow},
 		"hangs, held open":           {stranger + "sleep 60", "it did not answer within LIMIT" + junk, 900 * time.Millisecond, mcp.FailureSlow},

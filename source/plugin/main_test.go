@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // deadline bounds a test that waits for an event; only a failing test reaches
 // it.
 func deadline(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
