@@ -18,12 +18,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// quick are options whose waits are short enough for a test.
+// quick are options whose waits are short enough for a test; what answers the
+// probe may take its time.
 func quick() mcp.Options {
 	return mcp.Options{
-		Debounce: time.Millisecond,
-		RetryMin: time.Millisecond,
-		RetryMax: 10 * time.Millisecond,
+		ProbePatience: long,
+		Debounce:      time.Millisecond,
+		RetryMin:      time.Millisecond,
+		RetryMax:      10 * time.Millisecond,
 	}
 }
 
