@@ -248,9 +248,16 @@ func (a *asking) used(ctx context.Context, rec Record) error {
 	return refusal(a.req.Target, fmt.Sprintf("approval %s was used by another call", rec.ID), "Repeat the call to ask anew.")
 }
 
+// maxShownReason bounds, in bytes, what a refusal says of why it is asked.
+const maxShownReason = 300
+
 // pending says where an answer can be given and how to go on.
 func (a *asking) pending(rec Record, how string) error {
-	e := refusal(a.req.Target, fmt.Sprintf("it needs an approval, which is pending as %s until %s", rec.ID, rec.Expires.UTC().Format(time.RFC3339)),
+	why := ""
+	if rec.State == Pending && rec.Reason != "" {
+		why = " (" + tool.Clean(rec.Reason, maxShownReason) + ")"
+	}
+	e := refusal(a.req.Target, fmt.Sprintf("it needs an approval%s, which is pending as %s until %s", why, rec.ID, rec.Expires.UTC().Format(time.RFC3339)),
 		"Then repeat the same call with the same arguments.")
 	if how != "" {
 		e.Next = how + ", then repeat the same call with the same arguments."

@@ -102,6 +102,18 @@ func (c *Catalog) Describe(ref string) (Description, error) {
 	return Description{Hit: c.Entry(t), Tool: t}, nil
 }
 
+// DescribeShown is Describe for people, to whom it also describes what a model
+// sees itself.
+func (c *Catalog) DescribeShown(ref string) (Description, error) {
+	d, err := c.Describe(ref)
+	if tool.CodeOf(err) != tool.CodeCallDirectly {
+		return d, err
+	}
+	ref = strings.TrimSpace(ref)
+	t := c.visible(ref, claimsID(ref))
+	return Description{Hit: c.Entry(t), Tool: t}, nil
+}
+
 // visible returns the direct-only tool that ref names by id or, unless it can be
 // an id alone, by name.
 func (c *Catalog) visible(ref string, id bool) *tool.Tool {

@@ -134,7 +134,11 @@ func (d *Decision) check(event Event) error {
 	case d.Verdict == Annotate && event == After:
 		note = true
 	default:
-		return fmt.Errorf("the decision %q is no answer to %s", tool.Clean(string(d.Verdict), 40), event)
+		expected := "continue, block, ask or replace"
+		if event == After {
+			expected = "continue, block, replace or annotate"
+		}
+		return fmt.Errorf("the decision %q is no answer to %s; expected %s", tool.Clean(string(d.Verdict), 40), event, expected)
 	}
 	switch {
 	case args != (d.Args != nil):

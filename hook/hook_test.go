@@ -220,7 +220,7 @@ func TestDecisionsBefore(t *testing.T) {
 		{"replace that says a thing twice", `{"decision":"replace","args":{"a":1,"a":2}}`, "", "stands twice"},
 		{"replace without args", `{"decision":"replace"}`, "", "does not go with"},
 		{"replace a result", `{"decision":"replace","result":{"content":[]}}`, "", "does not go with"},
-		{"annotate", `{"decision":"annotate","note":"x"}`, "", "no answer to before_tool_call"},
+		{"annotate", `{"decision":"annotate","note":"x"}`, "", "no answer to before_tool_call; expected continue, block, ask or replace"},
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -258,7 +258,7 @@ func TestDecisionsAfter(t *testing.T) {
 		{"replace", `{"decision":"replace","result":{"content":[{"type":"text","text":"token=***"}],"details":{"ok":true}}}`, "token=***", ""},
 		{"annotate", `{"decision":"annotate","note":"checked"}`, "token=abc\n[censor] checked", ""},
 		{"block", `{"decision":"block","reason":"secret"}`, "", "withholds its result: secret"},
-		{"ask", `{"decision":"ask"}`, "", "no answer to after_tool_call"},
+		{"ask", `{"decision":"ask"}`, "", "no answer to after_tool_call; expected continue, block, replace or annotate"},
 		{"replace args", `{"decision":"replace","args":{}}`, "", "does not go with"},
 		{"replace without content", `{"decision":"replace","result":{}}`, "", "content is missing"},
 		{"replace with a lie", `{"decision":"replace","result":{"content":[{"type":"text"}]}}`, "", "text must be a string"},

@@ -21,7 +21,7 @@ func newDescribe(app *app) *cobra.Command {
 				return err
 			}
 			defer done()
-			d, err := cat.Describe(args[0])
+			d, err := cat.DescribeShown(args[0])
 			if err != nil {
 				return err
 			}
@@ -39,7 +39,15 @@ func newDescribe(app *app) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("print the parameters of %s: %w", d.ID, err)
 			}
-			_, err = fmt.Fprintf(s.out, "parameters %s\n", parameters)
+			fmt.Fprintf(s.out, "parameters %s\n", parameters)
+			if d.Tool.Output == nil {
+				return nil
+			}
+			output, err := json.MarshalIndent(d.Tool.Output.JSON(), "", "  ")
+			if err != nil {
+				return fmt.Errorf("print the output schema of %s: %w", d.ID, err)
+			}
+			_, err = fmt.Fprintf(s.out, "\nresult %s\n", output)
 			return err
 		},
 	}

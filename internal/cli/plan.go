@@ -116,6 +116,13 @@ func makePlanReport(set *toolset, contextTokens int) (planReport, error) {
 	for _, v := range set.Visible() {
 		rep.Visible = append(rep.Visible, v.Name)
 	}
+	if len(rep.Visible) == 0 && rep.Catalog == 0 {
+		why := "there is no tool: name servers under mcp.servers, or set tools.core to true"
+		if n := len(plan.Offered); n > 0 {
+			why = fmt.Sprintf("the rules leave none of %d tools: 'toolsearch policy explain TOOL' names the rule that removes one", n)
+		}
+		rep.Warnings = append(rep.Warnings, why)
+	}
 	rep.Bytes = bytesOf(plan, set.Visible())
 	return rep, nil
 }

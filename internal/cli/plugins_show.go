@@ -23,7 +23,11 @@ const maxShownTools = 100
 // it may be hostile until the answer is yes.
 func printTrust(s *streams, p *plugin.Plugin) {
 	show := func(text string) string { return approval.Visible(oneLine(text, 300)) }
-	fmt.Fprintf(s.err, "Plugin %s %s: %s\n", p.ID, show(p.Version), show(p.Name))
+	version := ""
+	if p.Version != "" {
+		version = " " + show(p.Version)
+	}
+	fmt.Fprintf(s.err, "Plugin %s%s: %s\n", p.ID, version, show(p.Name))
 	if p.Description != "" {
 		fmt.Fprintf(s.err, "  %s\n", show(p.Description))
 	}

@@ -102,12 +102,21 @@ func printSessions(s *streams, list []store.Session) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SESSION\tLAST USED\tRUNS\tSCHEMAS\tSEARCHES\tDESCRIBES\tCALLS\tFAILED")
+	fmt.Fprintln(w, "SESSION\tLAST USED\tCALLER\tRUNS\tSCHEMAS\tSEARCHES\tDESCRIBES\tCALLS\tFAILED")
 	for _, x := range list {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", oneLine(x.ID, 64), localTime(x.Updated), x.Runs,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", oneLine(x.ID, 64), localTime(x.Updated), callerOf(x), x.Runs,
 			x.Schemas, x.Searches, x.Describes, x.Calls, x.Failed)
 	}
 	return w.Flush()
+}
+
+// callerOf is who called, and as which agent.
+func callerOf(x store.Session) string {
+	who := dash(oneLine(x.Caller, 64))
+	if x.Agent != "" {
+		who += " (" + oneLine(x.Agent, 64) + ")"
+	}
+	return who
 }
 
 func localTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }

@@ -42,7 +42,7 @@ func recordSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	origin := call.Origin{Session: "talk", Run: "r1", Control: "tool_call"}
+	origin := call.Origin{Session: "talk", Run: "r1", Control: "tool_call", Caller: "ci", Agent: "main"}
 	ok := &tool.Tool{
 		ID: "mcp:weather:forecast", Source: tool.MCP, Owner: "weather", Name: "forecast", Input: tool.RawSchema(`{}`),
 		Invoker: tool.InvokerFunc(func(context.Context, tool.Call) (*tool.Result, error) { return tool.TextResult("sunny"), nil }),
@@ -61,7 +61,7 @@ func recordSession(t *testing.T) {
 	}
 	_, err = p.Call(ctx, call.Request{Target: ok, Args: json.RawMessage(`{"city":"Bern"}`), Origin: origin})
 	err = errors.Join(err,
-		tr.StartRun(ctx, transcript.Run{RunKey: transcript.RunKey{Session: "talk", Run: "r1"}, Mode: "tools", Schemas: 3, SchemaBytes: 2100, Catalog: 500}),
+		tr.StartRun(ctx, transcript.Run{RunKey: transcript.RunKey{Session: "talk", Run: "r1"}, Caller: "ci", Agent: "main", Mode: "tools", Schemas: 3, SchemaBytes: 2100, Catalog: 500}),
 		tr.Count(ctx, origin, transcript.Counts{Searches: 4, EmptySearches: 1, Describes: 2}),
 		s.Close())
 	if err != nil {
@@ -113,6 +113,9 @@ func TestSessionsAnswerTheFourQuestions(t *testing.T) {
 		if err != nil || !strings.Contains(out, "talk") || strings.Contains(out, "hunter2") {
 			t.Errorf("sessions %s: %v, %s", verb, err, out)
 		}
+	}
+	if out, _, _ := sessionsVerb(t, "list"); !strings.Contains(out, "CALLER") || !strings.Contains(out, "ci (main)") {
+		t.Errorf("list does not say who called:\n%s", out)
 	}
 	if out, _, _ := sessionsVerb(t, "show", "talk"); !strings.Contains(out, "schemas up front 3 (2100 bytes), catalog 500, searches 4 (1 found nothing), describes 2, calls 2 (1 not ok)") || !strings.Contains(out, "blocked by policy") || !strings.Contains(out, "it deletes too much") {
 		t.Errorf("show prints\n%s", out)

@@ -111,7 +111,7 @@ func serverSection() section[serverBlock] {
 		intro: "One MCP server: `command` for a child process or `url` for a remote one, never both. " +
 			"`${VAR}` and `${VAR:-default}` are allowed in `command`, `args`, `env`, `cwd`, `url` and `headers`; they are resolved when the server starts and never written back. `$${` stands for a literal `${`.",
 		fields: []field[serverBlock]{
-			{row{Key: "command", Type: "string", Doc: "The program to start."}, func(r *reader, s spot, b *serverBlock) { b.Command, _ = r.reference(s) }},
+			{row{Key: "command", Type: "string", Doc: "The program to start. One with a `/` in it is relative to `cwd`, and without that to the folder that Toolsearch was started in; any other is looked up in `PATH`."}, func(r *reader, s spot, b *serverBlock) { b.Command, _ = r.reference(s) }},
 			{row{Key: "args", Type: "array of strings", Doc: "Its arguments."}, func(r *reader, s spot, b *serverBlock) { b.Args = r.texts(s) }},
 			{row{Key: "env", Type: "object of strings", Doc: "Variables added to its environment. Numbers and booleans are taken as text."},
 				func(r *reader, s spot, b *serverBlock) { b.Env = r.references(s, badEnvName) }},

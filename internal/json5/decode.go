@@ -12,6 +12,9 @@ import (
 // maxErrors bounds the faults that one Decode reports.
 const maxErrors = 20
 
+// maxKnown bounds the keys that an error about an unknown one lists.
+const maxKnown = 12
+
 // Decode fills *v, a pointer, from the document. It knows booleans, integers,
 // floats, strings, slices, maps with string keys, structs with `json:"name"`
 // tags, pointers, and json.RawMessage, which gets the value as strict JSON.
@@ -178,6 +181,8 @@ func (c *decoder) structure(n *Node, path Path, v reflect.Value) {
 		err := &Error{Pos: c.d.Pos(m.KeyStart), Offset: m.KeyStart, Path: path.Child(m.Key), Problem: "unknown key"}
 		if near := Nearest(m.Key, names); near != "" {
 			err.Hint = "did you mean " + near + "?"
+		} else if len(names) <= maxKnown {
+			err.Hint = "known here: " + strings.Join(names, ", ")
 		}
 		c.fault(err)
 	}

@@ -64,7 +64,7 @@ func TestDecodeFaults(t *testing.T) {
 		"7:8: env: expected an object, found array",
 		"8:12: tools[0].nmae: unknown key; did you mean name?",
 		"8:24: tools[1]: expected an object, found number",
-		"10:3: Hidden: unknown key",
+		"10:3: Hidden: unknown key; known here: id, limit, small, ratio, on, env, tools",
 	}
 	if err == nil {
 		t.Fatal("no error")

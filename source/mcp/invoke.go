@@ -96,7 +96,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 		return &tool.Error{
 			Code:   tool.CodeTimeout,
 			Reason: fmt.Sprintf("MCP server %q %s %q within %s%s", name, what, i.shown, i.srv.cfg.CallTimeout, maybe),
-			Next:   "Try again, ask for less at once, or raise the server's call timeout.",
+			Next:   "Try again, ask for less at once, or have callTimeoutMs raised.",
 			Err:    err,
 		}
 	}
