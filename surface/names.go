@@ -130,6 +130,9 @@ func (n *Names) claim(name string, t *tool.Tool) error {
 func (n *Names) mend(t *tool.Tool) {
 	raw := t.Input.JSON()
 	fixed := tool.ObjectSchema(raw)
+	if n.limit <= ModelNameLimit {
+		fixed = tool.ModelSchema(raw)
+	}
 	if bytes.Equal(fixed, raw) {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsearch/toolsearch/catalog"
 	"github.com/toolsearch/toolsearch/surface"
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -89,5 +90,25 @@ func TestNamesThatImitateOthers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A model API that refuses one tool's schema refuses the request with all tools.
+func TestSchemasThatAModelIsShown(t *testing.T) {
+	odd := echo(tool.MCP, "s", "odd", `{"type":"object","anyOf":[{"required":["a b"]}],"properties":{"a b":{"type":"string"}}}`)
+	plain := echo(tool.MCP, "s", "plain", ` {"type":"object"}`)
+	for limit, want := range map[int]string{
+		surface.MCPNameLimit:   string(odd.Input.JSON()), // what MCP allows
+		surface.ModelNameLimit: `{"type":"object","properties":{}}`,
+	} {
+		names, err := surface.NewNames([]*tool.Tool{odd, plain}, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		view := &surface.View{Mode: surface.Off, Direct: names}
+		seen := view.Visible(catalog.Limits{Default: 8, Max: 20})
+		if len(seen) != 2 || string(seen[0].Parameters) != want || string(seen[1].Parameters) != string(plain.Input.JSON()) {
+			t.Errorf("with names of up to %d characters the tools are %s and %s, want %s", limit, seen[0].Parameters, seen[1].Parameters, want)
+		}
 	}
 }

@@ -152,6 +152,67 @@ func ObjectSchema(raw json.RawMessage) json.RawMessage {
 	return fixed
 }
 
+// ModelSchema is ObjectSchema for model APIs. For one tool they refuse a request
+// with all its tools where the first level of a schema has another composition
+// than properties, as OpenAI and Anthropic say in their errors, or a property whose
+// name is not one of 1 to 64 letters, digits, '_', '.' and '-', as Anthropic does.
+// Such members are left out: a call is validated by the whole schema.
+func ModelSchema(raw json.RawMessage) json.RawMessage {
+	fit := ObjectSchema(raw)
+	o, err := SplitObject(fit)
+	if err != nil { // it is an object by now
+		return fit
+	}
+	n := len(o)
+	o = slices.DeleteFunc(o, func(m Member) bool {
+		return slices.Contains([]string{"oneOf", "anyOf", "allOf", "enum", "not"}, m.Name)
+	})
+	changed := len(o) < n
+	if properties, err := SplitObject(o.Get("properties")); err == nil {
+		n := len(properties)
+		properties = slices.DeleteFunc(properties, func(m Member) bool { return !modelName(m.Name) })
+		if len(properties) < n {
+			raw, err := properties.MarshalJSON()
+			if err != nil { // as it was read
+				return fit
+			}
+			o, changed = withRequired(o.Set("properties", raw)), true
+		}
+	}
+	if !changed {
+		return fit
+	}
+	raw, err = o.MarshalJSON()
+	if err != nil {
+		return fit
+	}
+	return raw
+}
+
+// withRequired leaves no name in required that no model API takes for a property.
+func withRequired(o Object) Object {
+	items, _ := SplitArray(o.Get("required")) // an array of strings, or none
+	n := len(items)
+	items = slices.DeleteFunc(items, func(raw json.RawMessage) bool {
+		name, _ := ReadString(raw)
+		return !modelName(name)
+	})
+	if len(items) < n {
+		o = o.Set("required", JoinArray(items))
+	}
+	return o
+}
+
+func modelName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
 // fittingProperties writes as objects what is none. It is false when all are.
 func fittingProperties(raw json.RawMessage) (json.RawMessage, bool) {
 	o, err := SplitObject(raw)

@@ -71,6 +71,20 @@ func TestObjectSchema(t *testing.T) {
 	}
 }
 
+func TestModelSchema(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"type":"object","properties":{"a.b-C_1":{"anyOf":[{}]}},"additionalProperties":false}`: `{"type":"object","properties":{"a.b-C_1":{"anyOf":[{}]}},"additionalProperties":false}`,
+		`{"type":"object","oneOf":[{}],"allOf":[{}],"enum":[{}],"not":{},"x":1}`:                 `{"type":"object","x":1}`,
+		`{"anyOf":[{"type":"object"}]}`: `{"type":"object"}`,
+		`{"type":"object","properties":{"a b":{},"":{},"c":{},"` + strings.Repeat("x", 65) + `":{}},"required":["c","a b"]}`: `{"type":"object","properties":{"c":{}},"required":["c"]}`,
+		`{"type":"object","properties":{"$x":{}}}`: `{"type":"object","properties":{}}`,
+	} {
+		if got := string(tool.ModelSchema(json.RawMessage(raw))); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", raw, got, want)
+		}
+	}
+}
+
 func FuzzParseMCPTool(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","Name":"b","description":5,"annotations":{"readOnlyHint":"x"}}`, `{"icons":[{"src":"\ud800"}],"inputSchema":{"type":1,"properties":{"a":5}}}`, `{"x":1e999}`, `[]`,
@@ -96,6 +110,9 @@ func FuzzParseMCPTool(f *testing.F) {
 		}
 		if again, err := tool.ParseMCPTool(once); err != nil || string(again) != string(once) {
 			t.Errorf("%s leaves %s, and of that %s, %v", text, once, again, err)
+		}
+		if schema := tool.ModelSchema(raw); string(tool.ModelSchema(schema)) != string(schema) {
+			t.Errorf("%s for a model is %s", text, schema)
 		}
 		schema := tool.ObjectSchema(raw)
 		var object struct {

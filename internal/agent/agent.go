@@ -264,6 +264,9 @@ func withListing(messages []provider.Message, listing string) []provider.Message
 // offered is a tool of the catalog as a model is offered it.
 func offered(t *tool.Tool) provider.Tool {
 	d := surface.Direct(t, surface.WireName(t, surface.ModelNameLimit))
+	if t.Source == tool.MCP {
+		d.Parameters = tool.ModelSchema(d.Parameters)
+	}
 	return provider.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters}
 }
 
