@@ -14,7 +14,7 @@ import (
 
 func published(t testing.TB, name, pkg string, args ...string) mcp.Server {
 	command, first := mcptest.NPM(t, pkg)
-	return mcp.Server{Name: name, Command: command, Args: append(first, args...)}
+	return mcp.Server{Name: name, Command: command, Args: append(first, args...), StartTimeout: long, CallTimeout: long}
 }
 
 func TestPublishedServers(t *testing.T) {
