@@ -64,8 +64,5 @@ func (s *Store) Approvals() approval.Store { return s.db.Approvals() }
 // Pins is for pin.Config.Store.
 func (s *Store) Pins() pin.Store { return s.db.Pins() }
 
-// Path is the file.
-func (s *Store) Path() string { return s.db.Path() }
-
 // Close writes what waits to be written and closes the file.
 func (s *Store) Close() error { return s.db.Close() }

@@ -220,28 +220,33 @@ func (p *Planner) refresh() (*Plan, error) {
 	return plan, nil
 }
 
+// offers is what the sources offer together, as far as it is kept.
+func (p *Planner) offers() (all Snapshot) {
+	for _, s := range p.cfg.Sources {
+		snap := s.Snapshot()
+		all.Tools = append(all.Tools, snap.Tools...)
+		all.Outages = append(all.Outages, snap.Outages...)
+		all.Pending = all.Pending || snap.Pending
+	}
+	if p.cfg.Keep != nil {
+		all.Tools = slices.DeleteFunc(all.Tools, func(t *tool.Tool) bool { return !p.cfg.Keep(t) })
+	}
+	return all
+}
+
 // plan follows the contract's order: policy over core and plugin tools, MCP
 // tools and client tools; direct-only tools stay visible, the rest is indexed;
 // then the mode's controls. It returns the current plan when nothing changed.
 func (p *Planner) plan() (*Plan, error) {
-	var offered []*tool.Tool
-	plan := &Plan{}
-	settled, pending := true, false
-	for _, s := range p.cfg.Sources {
-		snap := s.Snapshot()
-		offered = append(offered, snap.Tools...)
-		pending = pending || snap.Pending
-		for _, o := range snap.Outages {
-			settled = false
-			if p.ownerAllowed(o.Owner) {
-				plan.Outages = append(plan.Outages, o)
-			}
+	now := p.offers()
+	plan, pending := &Plan{}, now.Pending
+	settled := len(now.Outages) == 0
+	for _, o := range now.Outages {
+		if p.ownerAllowed(o.Owner) {
+			plan.Outages = append(plan.Outages, o)
 		}
 	}
-	if p.cfg.Keep != nil {
-		offered = slices.DeleteFunc(offered, func(t *tool.Tool) bool { return !p.cfg.Keep(t) })
-	}
-	offered, held := p.hideHeld(offered)
+	offered, held := p.hideHeld(now.Tools)
 	if old := p.current.Load(); old != nil && len(old.Allowed) > 0 && slices.Equal(offered, p.offered) && !p.undecided(old, pending) {
 		// The same tools, and a policy never changes. Where it leaves none, the
 		// outages decide whether that is an error.
