@@ -26,12 +26,12 @@ type Search struct {
 	Took    time.Duration
 }
 
-// searched counts a search that began at a time.
-func (s *Surface) searched(ctx context.Context, o call.Origin, began time.Time, queries, empty int) {
+// searched counts a search that has ended.
+func (s *Surface) searched(ctx context.Context, done Search) {
 	if s.observer != nil {
-		s.observer.Searched(ctx, Search{Origin: o, Queries: queries, Empty: empty, Took: time.Since(began)})
+		s.observer.Searched(ctx, done)
 	}
-	s.count(ctx, o, transcript.Counts{Searches: queries, EmptySearches: empty})
+	s.count(ctx, done.Origin, transcript.Counts{Searches: done.Queries, EmptySearches: done.Empty})
 }
 
 // look describes a tool and counts that.

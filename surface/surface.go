@@ -245,7 +245,7 @@ func (s *Surface) search(ctx context.Context, c *catalog.Catalog, r Request) (*t
 				empty++
 			}
 		}
-		s.searched(ctx, r.Origin, began, len(req.batch), empty)
+		s.searched(ctx, Search{Origin: r.Origin, Queries: len(req.batch), Empty: empty, Took: time.Since(began)})
 		raw, err := tool.Encode(answer)
 		if err != nil {
 			return nil, err
@@ -278,7 +278,7 @@ func (s *Surface) find(ctx context.Context, c *catalog.Catalog, o call.Origin, q
 	if len(found.Hits) == 0 {
 		empty = 1
 	}
-	s.searched(ctx, o, began, 1, empty)
+	s.searched(ctx, Search{Origin: o, Queries: 1, Empty: empty, Took: time.Since(began)})
 	return found
 }
 

@@ -47,7 +47,7 @@ a model, and prints what it returned. The exit code is 1 when it threw.`,
 				return hintError{&tool.Error{Code: tool.CodeUnavailable, Reason: "code mode cannot run here: " + strings.Join(set.Warnings(), "; ")},
 					"'toolsearch doctor' shows which layers of confinement are missing"}
 			}
-			return runBody(cmd.Context(), app, set, body, opt.json)
+			return app.runBody(cmd.Context(), set, body, opt.json)
 		},
 	}
 	c.Flags().StringVarP(&opt.body, "eval", "e", "", "the body itself")
@@ -88,12 +88,12 @@ func readBody(stdin io.Reader, flag string, flagSet bool, args []string) (string
 	return string(raw), nil
 }
 
-func runBody(ctx context.Context, app *app, set *toolset, body string, asJSON bool) error {
+func (a *app) runBody(ctx context.Context, set *toolset, body string, asJSON bool) error {
 	answer, content, err := set.RunCode(ctx, body)
 	if err != nil {
 		return err
 	}
-	s := app.std
+	s := a.std
 	if asJSON {
 		out := struct {
 			*surface.CodeAnswer
