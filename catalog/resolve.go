@@ -43,16 +43,20 @@ func (c *Catalog) folded(name string) []*tool.Tool {
 	return merged(c.base.folded(name), own)
 }
 
-// Resolve finds the cataloged tool that ref means: its exact id; else, unless ref
-// has the form of an id, its exact name, if one tool has it; else the one tool
-// whose name differs only in case, '-' and '_'. The error is a *tool.Error that suggests what may have been meant.
+// Resolve finds the cataloged tool that ref means, by the first of these that fits:
+//
+//  1. its exact id; what has the form of an id means nothing else
+//  2. its exact name, if no other tool has it
+//  3. its name but for case, '-' and '_', if no other tool fits
+//
+// The error is a *tool.Error that suggests what may have been meant.
 func (c *Catalog) Resolve(ref string) (*tool.Tool, error) {
 	return c.ResolveOr(ref, func(string) *tool.Tool { return nil })
 }
 
-// ResolveOr is Resolve for tools that have other names beside their own: other
-// finds one by such a name, or is nil. What is one tool's name and another one's
-// other name is ambiguous.
+// ResolveOr is Resolve for tools that have a second name: other finds the tool of a
+// second name, or nil. A ref that is one tool's name and another one's second name
+// is ambiguous.
 func (c *Catalog) ResolveOr(ref string, other func(ref string) *tool.Tool) (*tool.Tool, error) {
 	ref = strings.TrimSpace(ref)
 	if t, ok := c.byID(tool.ID(ref)); ok {

@@ -3,6 +3,7 @@ package code
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -73,13 +74,10 @@ func (p *pool) forget(c *process) {
 	p.mu.Lock()
 	c.forgotten = true
 	delete(p.all, c)
-	for i, other := range p.idle {
-		if other == c {
-			p.idle = append(p.idle[:i], p.idle[i+1:]...)
-			p.failures++ // it died while idle: do not respawn without end
-			p.fill()
-			break
-		}
+	if i := slices.Index(p.idle, c); i >= 0 {
+		p.idle = slices.Delete(p.idle, i, i+1)
+		p.failures++ // it died while idle: do not respawn without end
+		p.fill()
 	}
 	p.mu.Unlock()
 	p.gone.Done()
@@ -100,7 +98,7 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
 		c := p.idle[0]
-		p.idle = append(p.idle[:0], p.idle[1:]...)
+		p.idle = slices.Delete(p.idle, 0, 1)
 		p.fill()
 		p.mu.Unlock()
 		return c, nil
