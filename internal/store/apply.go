@@ -109,6 +109,9 @@ func (s *Store) applyBatch(ctx context.Context, number int64, records []applied)
 	if len(records) == 0 {
 		return nil
 	}
+	if err := s.present(); err != nil {
+		return err
+	}
 	tx, err := s.writer.BeginTx(ctx, nil) // immediate, see dsn
 	if err != nil {
 		return err

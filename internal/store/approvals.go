@@ -153,6 +153,9 @@ func (s *Store) change(ctx context.Context, op string, f func(*sql.Tx) error) (e
 	if err := s.usable(); err != nil {
 		return err
 	}
+	if err := s.present(); err != nil {
+		return err
+	}
 	defer func() { err = failure(op, s.path, err) }()
 	tx, err := s.control.BeginTx(ctx, nil) // immediate, see dsn
 	if err != nil {

@@ -20,6 +20,7 @@ var (
 	ErrNewerSchema = errors.New("the database was written by a newer version")
 	ErrForeign     = errors.New("the file is a database of another program")
 	ErrBusy        = errors.New("another process holds the database")
+	ErrRemoved     = errors.New("its files were deleted or replaced while they were open")
 	ErrNotFound    = errors.New("there is none")
 	ErrLimit       = errors.New("a limit of the store is reached")
 )
@@ -50,7 +51,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Reason says in a few words what is wrong, without paths: a model may read it.
 func (e *Error) Reason() string {
-	for _, kind := range []error{ErrClosed, ErrFull, ErrReadOnly, ErrCorrupt, ErrNewerSchema, ErrForeign, ErrBusy, ErrNotFound, ErrLimit} {
+	for _, kind := range []error{ErrClosed, ErrFull, ErrReadOnly, ErrCorrupt, ErrNewerSchema, ErrForeign, ErrBusy, ErrRemoved, ErrNotFound, ErrLimit} {
 		if errors.Is(e.Err, kind) {
 			return kind.Error()
 		}

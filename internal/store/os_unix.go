@@ -26,4 +26,11 @@ func lockFile(f *os.File) (held bool, err error) {
 	}
 }
 
+// unlinked reports whether an open file has no name left. What is written to it
+// goes with the process.
+func unlinked(f *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
+}
+
 func isQuota(err error) bool { return errors.Is(err, unix.EDQUOT) }

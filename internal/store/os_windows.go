@@ -25,6 +25,9 @@ func lockFile(f *os.File) (held bool, err error) {
 	return false, &os.PathError{Op: "LockFileEx", Path: f.Name(), Err: err}
 }
 
+// unlinked reports whether an open file has no name left: here it keeps it.
+func unlinked(*os.File) bool { return false }
+
 func isQuota(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

@@ -125,6 +125,9 @@ func (s *Store) append(ctx context.Context, r *record, must bool) (int64, error)
 	if err := s.waitForRoom(ctx, must); err != nil {
 		return 0, err
 	}
+	if unlinked(q.journal.file) {
+		return 0, s.removed("append to the journal", q.journal.file.Name())
+	}
 	frame := r.frame(q.frame)
 	if q.frame = frame; cap(frame) > keptFrame {
 		q.frame = nil

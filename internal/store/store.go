@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -76,7 +78,8 @@ func (o Options) withDefaults() (Options, error) {
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
 	opt  Options
-	path string // of the database
+	path string      // of the database
+	file fs.FileInfo // which file that is
 
 	writer  *sql.DB // one connection: the transcript
 	control *sql.DB // one connection, synchronous=FULL: approvals and pins
@@ -109,6 +112,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := prepareFile(s.path); err != nil {
+		return err
+	}
+	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
 	if err := inspect(ctx, s.path); err != nil {
@@ -205,6 +211,20 @@ func (s *Store) Check(ctx context.Context) error {
 		return failure("check the store", s.path, fmt.Errorf("%w: %s", ErrCorrupt, answer))
 	}
 	return nil
+}
+
+// present is an error when the database is not at its place any more. What is
+// written to it then, nobody would ever find.
+func (s *Store) present() error {
+	now, err := os.Stat(s.path)
+	if err == nil && os.SameFile(s.file, now) {
+		return nil
+	}
+	return s.removed("write to", s.path)
+}
+
+func (s *Store) removed(op, path string) error {
+	return &Error{Op: op, Path: path, Err: ErrRemoved, Hint: "start the program again"}
 }
 
 func (s *Store) usable() error {
