@@ -1,5 +1,5 @@
-// Package server speaks the program's protocols: here MCP, over any transport
-// of the official SDK.
+// Package server serves a surface to MCP clients, over any transport of the
+// official SDK.
 package server
 
 import (

@@ -48,6 +48,12 @@ func TestApprovalIsKeptAcrossARestart(t *testing.T) {
 	}
 }
 
+// approvalStores are both implementations: what holds for one holds for the other.
+func approvalStores(t *testing.T) map[string]approval.Store {
+	t.Helper()
+	return map[string]approval.Store{"memory": &approval.Memory{}, "sqlite": open(t, store.Options{}).Approvals()}
+}
+
 func TestChangeApproval(t *testing.T) {
 	at := created.Add(time.Minute)
 	late := created.Add(time.Hour)
@@ -69,42 +75,60 @@ func TestChangeApproval(t *testing.T) {
 		}, []bool{true, false}, "approved"},
 		{"expired can be marked so", []approval.Change{{From: "pending", To: "expired", At: late}}, []bool{true}, "expired"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := open(t, store.Options{})
-			if err := s.Approvals().Put(t.Context(), request("a")); err != nil {
-				t.Fatal(err)
-			}
-			for i, change := range c.changes {
-				if ok, err := s.Approvals().Change(t.Context(), "a", change); err != nil || ok != c.want[i] {
-					t.Errorf("change %d: %v, %v, want %v", i, ok, err, c.want[i])
+		for kind, s := range approvalStores(t) {
+			t.Run(c.name+", "+kind, func(t *testing.T) {
+				if err := s.Put(t.Context(), request("a")); err != nil {
+					t.Fatal(err)
 				}
-			}
-			if got, err := s.Approvals().Get(t.Context(), "a"); err != nil || got.State != c.state {
-				t.Errorf("the state is %q, want %q: %v", got.State, c.state, err)
-			}
-		})
+				for i, change := range c.changes {
+					if ok, err := s.Change(t.Context(), "a", change); err != nil || ok != c.want[i] {
+						t.Errorf("change %d: %v, %v, want %v", i, ok, err, c.want[i])
+					}
+				}
+				if got, err := s.Get(t.Context(), "a"); err != nil || got.State != c.state {
+					t.Errorf("the state is %q, want %q: %v", got.State, c.state, err)
+				}
+			})
+		}
+	}
+}
+
+// Zero is never "for ever".
+func TestAnApprovalWithoutExpiryIsNone(t *testing.T) {
+	for kind, s := range approvalStores(t) {
+		a := request("a")
+		a.State, a.Expires = approval.Approved, time.Time{}
+		if err := s.Put(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := s.Change(t.Context(), "a", approval.Change{From: "approved", To: "used", At: created}); ok || err != nil {
+			t.Errorf("%s: it may be used: %v, %v", kind, ok, err)
+		}
 	}
 }
 
 func TestChangeApprovalKeepsWhatItDoesNotName(t *testing.T) {
-	s := open(t, store.Options{})
-	if err := s.Approvals().Put(t.Context(), request("a")); err != nil {
-		t.Fatal(err)
-	}
-	at := created.Add(time.Second)
-	if ok, err := s.Approvals().Change(t.Context(), "a", approval.Change{
-		From: "pending", To: "approved", Scope: approval.Pattern, Pattern: "ex*", DecidedBy: "bob", Reason: "fine", At: at,
-	}); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if ok, err := s.Approvals().Change(t.Context(), "a", approval.Change{From: "approved", To: "used", At: at.Add(time.Second)}); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	want := request("a")
-	want.State, want.Scope, want.Pattern, want.DecidedBy, want.Reason, want.Decided = "used", approval.Pattern, "ex*", "bob", "fine", at
-	got, err := s.Approvals().Get(t.Context(), "a")
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v, differs: %s", err, diff)
+	for kind, s := range approvalStores(t) {
+		t.Run(kind, func(t *testing.T) {
+			if err := s.Put(t.Context(), request("a")); err != nil {
+				t.Fatal(err)
+			}
+			at := created.Add(time.Second)
+			if ok, err := s.Change(t.Context(), "a", approval.Change{
+				From: "pending", To: "approved", Scope: approval.Pattern, Pattern: "ex*", DecidedBy: "bob", Reason: "fine", At: at,
+			}); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			if ok, err := s.Change(t.Context(), "a", approval.Change{From: "approved", To: "used", At: at.Add(time.Second)}); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			want := request("a")
+			want.State, want.Scope, want.Pattern, want.DecidedBy, want.Reason, want.Decided = "used", approval.Pattern, "ex*", "bob", "fine", at
+			got, err := s.Get(t.Context(), "a")
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v, differs: %s", err, diff)
+			}
+		})
 	}
 }
 
@@ -137,20 +161,25 @@ func TestAnApprovalIsUsedOnce(t *testing.T) {
 }
 
 func TestListAndExpireApprovals(t *testing.T) {
-	s := open(t, store.Options{})
+	for kind, s := range approvalStores(t) {
+		t.Run(kind, func(t *testing.T) { listAndExpire(t, s) })
+	}
+}
+
+func listAndExpire(t *testing.T, s approval.Store) {
 	for i := range 4 {
 		a := request(fmt.Sprint("a", i))
 		a.Created = created.Add(time.Duration(i) * time.Second)
 		a.Expires = created.Add(time.Duration(i) * time.Minute)
 		if i == 3 {
-			a.State, a.Expires = approval.Approved, time.Time{}
+			a.State = approval.Approved
 		}
-		if err := s.Approvals().Put(t.Context(), a); err != nil {
+		if err := s.Put(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list := func(f approval.Query) (ids string) {
-		found, err := s.Approvals().Find(t.Context(), f)
+	list := func(q approval.Query) (ids string) {
+		found, err := s.Find(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,14 +188,14 @@ func TestListAndExpireApprovals(t *testing.T) {
 		}
 		return ids
 	}
-	for want, f := range map[string]approval.Query{
+	for want, q := range map[string]approval.Query{
 		"a3 a2 a1 a0 ": {}, "a2 a1 a0 ": {State: "pending"}, "a3 ": {State: "approved", Scope: "once", Caller: "ann", Tool: "openclaw:core:exec"}, "": {Caller: "eve"},
 	} {
-		if got := list(f); got != want {
-			t.Errorf("%+v lists %q, want %q", f, got, want)
+		if got := list(q); got != want {
+			t.Errorf("%+v lists %q, want %q", q, got, want)
 		}
 	}
-	if n, err := s.Approvals().Expire(t.Context(), created.Add(time.Minute)); n != 2 || err != nil {
+	if n, err := s.Expire(t.Context(), created.Add(time.Minute)); n != 2 || err != nil {
 		t.Errorf("%d expired, want 2: %v", n, err)
 	}
 	if got := list(approval.Query{State: "expired"}); got != "a1 a0 " {
