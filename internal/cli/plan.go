@@ -163,6 +163,9 @@ func printPlan(s *streams, r planReport) error {
 		fmt.Fprintf(s.out, " (%.2f %%)", 100*float64(r.Bytes.Surface)/float64(r.Bytes.Direct))
 	}
 	fmt.Fprintln(s.out)
+	if r.Mode != surface.Off && r.Bytes.Surface > r.Bytes.Direct && r.Catalog > 0 {
+		fmt.Fprintln(s.out, `with so few tools search costs more than it saves: tools.toolSearch.mode "auto" shows them directly while that is so`)
+	}
 	for _, o := range r.Outages {
 		fmt.Fprintf(s.out, "%s %s: %s\n", s.bold("not available"), o.Owner, oneLine(o.Reason, 300))
 	}

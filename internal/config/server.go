@@ -323,7 +323,7 @@ func badURL(raw string) string {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "":
-		return "expected an address such as https://example.com/mcp"
+		return "expected an address such as https://example.com:8080/path"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "expected an address that begins with http:// or https://"
 	}

@@ -65,7 +65,7 @@ func readTelemetry(r *reader, s spot, into *Telemetry) {
 	case !into.Enabled:
 		r.warn(into.Endpoint.Pos, at.path, "nothing is sent: telemetry.enabled is not true")
 	case !strings.Contains(into.Endpoint.Raw, "${") && badURL(into.Endpoint.Raw) != "":
-		r.fault(into.Endpoint.Pos, at.path, badURL(into.Endpoint.Raw), "such as https://collector:4318")
+		r.fault(into.Endpoint.Pos, at.path, badURL(into.Endpoint.Raw), "")
 	case strings.HasPrefix(into.Endpoint.Raw, "http:") && !into.Insecure:
 		r.fault(into.Endpoint.Pos, at.path, "http shows the headers to the network", "write https, or otlpInsecure: true")
 	}
