@@ -26,6 +26,13 @@ func TestPluginScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, id := range []string{"crm", "guard"} { // here, where no timeout runs
+		compile := exec.Command("go", "build", "-o", os.DevNull, "main.go")
+		compile.Dir = filepath.Join(examples, "plugins", id)
+		if out, err := compile.CombinedOutput(); err != nil {
+			t.Fatalf("compile the example %s: %v\n%s", id, err, out)
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/plugins",
 		Setup: func(e *testscript.Env) error {
