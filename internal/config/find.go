@@ -55,7 +55,8 @@ func (l Location) LoadPath() string {
 // Find chooses the configuration file: the flag's, the variable's, the current
 // folder's, the user's. The first that is given or exists wins; files are never
 // merged. A file that is there and cannot be looked at is an error, not a
-// reason to go on.
+// reason to go on, and so is one in the current folder that is another user's:
+// whoever can write into a folder would choose what is run by all who come there.
 func Find(opt FindOptions) (Location, error) {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
@@ -67,6 +68,9 @@ func Find(opt FindOptions) (Location, error) {
 		return located(filepath.Join(opt.base(p), p), FromEnv)
 	}
 	here, err := located(filepath.Join(opt.base(FileName), FileName), FromDir)
+	if err == nil && here.Exists {
+		err = trusted(here.Path)
+	}
 	if err != nil || here.Exists {
 		return here, err
 	}
@@ -81,6 +85,17 @@ func Find(opt FindOptions) (Location, error) {
 		user.Origin = FromNowhere
 	}
 	return user, err
+}
+
+func trusted(path string) error {
+	who, err := stranger(path)
+	if err != nil {
+		return fmt.Errorf("find the configuration (%s): %w", FromDir, err)
+	}
+	if who != "" {
+		return fmt.Errorf("find the configuration (%s): %s belongs to %s, and it says which programs are run; name it with --config to use it all the same", FromDir, path, who)
+	}
+	return nil
 }
 
 // base is what a relative path is relative to.
