@@ -20,7 +20,7 @@ const module = "github.com/toolsearch/toolsearch"
 // own, or from its own room: a folder stands for the folders in it that are not
 // listed themselves.
 var floors = [][]string{
-	{"tool", "internal/editdistance", "internal/headtail", "internal/legible", "internal/procgroup"},
+	{"tool", "internal/editdistance", "internal/headtail", "internal/legible", "internal/procgroup", "internal/variables"},
 	{"internal/json5"},
 	{"rank", "schema", "policy"},
 	{"catalog"},

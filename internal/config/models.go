@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolsearch/toolsearch/internal/json5"
+	"github.com/toolsearch/toolsearch/internal/variables"
 	"github.com/toolsearch/toolsearch/provider"
 )
 
@@ -260,7 +261,7 @@ func readModels(r *reader, s spot, p *providerBlock) {
 func (r *reader) secret(s spot) Text {
 	if s.node.Kind == json5.Object {
 		source, id := s.node.Member("source"), s.node.Member("id")
-		if source != nil && source.Kind == json5.String && source.Str() == "env" && id != nil && id.Kind == json5.String && variableName(id.Str()) {
+		if source != nil && source.Kind == json5.String && source.Str() == "env" && id != nil && id.Kind == json5.String && variables.ValidName(id.Str()) {
 			return Text{Raw: "${" + id.Str() + "}", Pos: r.at(s), Key: s.path.String()}
 		}
 		r.fault(r.at(s), s.path, "only a variable of the environment can be named here", defaultKeyHint)

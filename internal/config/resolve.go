@@ -7,10 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-)
 
-// maxExpanded bounds one text after its variables are filled in, in bytes.
-const maxExpanded = 1 << 20
+	"github.com/toolsearch/toolsearch/internal/variables"
+)
 
 // Resolved is a server with its variables filled in: what to start or dial. It
 // holds secrets. It prints as the server's name alone.
@@ -88,22 +87,16 @@ func (e *expander) fail(t Text, problem, hint string) {
 }
 
 func (e *expander) text(t Text) string {
-	var missing string
-	out, problem := expand(t.Raw, func(name string) (string, bool) {
-		v, ok := e.lookup(name)
-		if !ok && missing == "" {
-			missing = name
-		}
-		return v, ok
-	})
-	switch {
-	case problem == "":
+	out, err := variables.Expand(t.Raw, e.lookup)
+	if err == nil {
 		return out
-	case missing != "":
-		e.fail(t, problem, fmt.Sprintf("set %s in the environment, or write ${%s:-default}", missing, missing))
-	default:
-		e.fail(t, problem, "")
 	}
+	hint := ""
+	var unset *variables.UnsetError
+	if errors.As(err, &unset) {
+		hint = fmt.Sprintf("set %s in the environment, or write ${%s:-default}", unset.Name, unset.Name)
+	}
+	e.fail(t, err.Error(), hint)
 	return ""
 }
 
@@ -138,52 +131,4 @@ func (e *expander) dir(t Text) string {
 		return filepath.Join(filepath.Dir(t.Pos.File), dir)
 	}
 	return filepath.Clean(dir)
-}
-
-// expand fills ${NAME} and ${NAME:-default} into a text; "$${" is a literal
-// "${", and any other "$" stands for itself. Problem is "" when all went well;
-// it names the variable and never a value.
-func expand(raw string, lookup func(string) (string, bool)) (out, problem string) {
-	var b strings.Builder
-	for rest := raw; ; {
-		i := strings.Index(rest, "${")
-		if i < 0 {
-			b.WriteString(rest)
-			break
-		}
-		if i > 0 && rest[i-1] == '$' {
-			b.WriteString(rest[:i-1] + "${")
-			rest = rest[i+2:]
-			continue
-		}
-		b.WriteString(rest[:i])
-		body, after, closed := strings.Cut(rest[i+2:], "}")
-		name, fallback, hasDefault := strings.Cut(body, ":-")
-		if !closed || !variableName(name) {
-			return "", "a malformed variable; expected ${NAME} or ${NAME:-default}, or $${ for a literal ${"
-		}
-		v, ok := lookup(name)
-		switch {
-		case hasDefault && v == "":
-			v = fallback
-		case !ok && !hasDefault:
-			return "", "the variable " + name + " is not set"
-		}
-		if b.Len()+len(v) > maxExpanded {
-			return "", fmt.Sprintf("more than %d bytes once its variables are filled in", maxExpanded)
-		}
-		b.WriteString(v)
-		rest = after
-	}
-	return b.String(), ""
-}
-
-func variableName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
 }

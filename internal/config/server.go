@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/toolsearch/toolsearch/internal/json5"
+	"github.com/toolsearch/toolsearch/internal/variables"
 )
 
 // Transport is how a server is reached.
@@ -172,8 +173,8 @@ func (r *reader) reference(s spot) (Text, bool) {
 
 func (r *reader) checked(raw string, s spot) Text {
 	t := Text{Raw: raw, Pos: r.at(s), Key: s.path.String()}
-	if _, problem := expand(raw, func(string) (string, bool) { return "", true }); problem != "" {
-		r.warn(t.Pos, s.path, problem+"; what uses it will not start")
+	if _, err := variables.Expand(raw, func(string) (string, bool) { return "", true }); err != nil {
+		r.warn(t.Pos, s.path, err.Error()+"; what uses it will not start")
 	}
 	return t
 }

@@ -4,62 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
-)
 
-// maxExpanded bounds, in bytes, a text with its variables filled in.
-const maxExpanded = 1 << 20
+	"github.com/toolsearch/toolsearch/internal/variables"
+)
 
 // Lookup finds a variable, as os.LookupEnv does.
 type Lookup func(name string) (value string, ok bool)
-
-// expand fills ${NAME} and ${NAME:-default} into a text; the default counts
-// where NAME is absent or empty, "$${" is a literal "${", and any other "$"
-// stands for itself. An error names the variable, never a value.
-func expand(text string, lookup Lookup) (string, error) {
-	var out strings.Builder
-	for text != "" {
-		before, rest, found := strings.Cut(text, "${")
-		if !found {
-			out.WriteString(text)
-			break
-		}
-		if kept, escaped := strings.CutSuffix(before, "$"); escaped {
-			out.WriteString(kept + "${")
-			text = rest
-			continue
-		}
-		body, after, closed := strings.Cut(rest, "}")
-		name, fallback, optional := strings.Cut(body, ":-")
-		if !closed || !variableName(name) {
-			return "", errors.New("malformed variable; expected ${NAME} or ${NAME:-default}, or $${ for a literal ${")
-		}
-		value, set := lookup(name)
-		if value == "" && optional {
-			value, set = fallback, true
-		}
-		if !set {
-			return "", fmt.Errorf("the variable %s is not set; set it in the environment", name)
-		}
-		out.WriteString(before)
-		out.WriteString(value)
-		if out.Len() > maxExpanded {
-			return "", fmt.Errorf("longer than %d bytes once its variables are filled in", maxExpanded)
-		}
-		text = after
-	}
-	return out.String(), nil
-}
-
-func variableName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
 
 func headerName(s string) bool {
 	for i := range len(s) {
@@ -78,8 +28,13 @@ type expander struct {
 }
 
 func (e *expander) text(key, s string) string {
-	out, err := expand(s, e.lookup)
-	if err != nil && e.err == nil {
+	out, err := variables.Expand(s, e.lookup)
+	var unset *variables.UnsetError
+	switch {
+	case err == nil || e.err != nil:
+	case errors.As(err, &unset):
+		e.err = fmt.Errorf("%s: %w; set it in the environment", key, err)
+	default:
 		e.err = fmt.Errorf("%s: %w", key, err)
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolsearch/toolsearch/hook"
 	"github.com/toolsearch/toolsearch/internal/json5"
+	"github.com/toolsearch/toolsearch/internal/variables"
 	"github.com/toolsearch/toolsearch/policy"
 	"github.com/toolsearch/toolsearch/schema"
 	"github.com/toolsearch/toolsearch/tool"
@@ -187,7 +188,7 @@ func (r *reader) template(at place, text string) {
 	case strings.ContainsRune(text, 0):
 		r.fault(at, "", "it holds a NUL character")
 	default:
-		if _, err := expand(text, func(string) (string, bool) { return "", true }); err != nil {
+		if _, err := variables.Expand(text, func(string) (string, bool) { return "", true }); err != nil {
 			r.fault(at, "", "%v", err)
 		}
 	}
@@ -207,7 +208,7 @@ func (r *reader) vars(at place, m map[string]string, environment bool) []Var {
 	for _, v := range out {
 		where := at.Child(v.Name)
 		switch {
-		case environment && !variableName(v.Name):
+		case environment && !variables.ValidName(v.Name):
 			r.fault(where, "", "%s is no name of a variable; expected letters, digits and '_'", clip(v.Name))
 		case !environment && !headerName(v.Name):
 			r.fault(where, "", "%s is no name of a header; expected letters, digits and '-'", clip(v.Name))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolsearch/toolsearch/hook"
+	"github.com/toolsearch/toolsearch/internal/variables"
 	"github.com/toolsearch/toolsearch/tool"
 )
 
@@ -117,7 +118,7 @@ func (s *Source) Secrets() []string {
 	var out []string
 	add := func(vars []Var) {
 		for _, v := range vars {
-			if value, err := expand(v.Value, s.lookup); err == nil && value != v.Value && value != "" {
+			if value, err := variables.Expand(v.Value, s.lookup); err == nil && value != v.Value && value != "" {
 				out = append(out, value)
 			}
 		}
@@ -128,7 +129,7 @@ func (s *Source) Secrets() []string {
 	for _, h := range s.hooks {
 		add(h.Env)
 		add(h.Headers)
-		if address, err := expand(h.URL, s.lookup); err == nil && address != h.URL {
+		if address, err := variables.Expand(h.URL, s.lookup); err == nil && address != h.URL {
 			out = append(out, tool.AddressSecrets(address, func(_, v string) bool {
 				return v != "" && !strings.Contains(h.URL, v) // a variable has put it there
 			})...)
