@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime/debug"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/toolsearch/toolsearch/call"
@@ -107,11 +106,20 @@ func New(hooks []Hook, asker Asker) (*Set, []policy.Warning, error) {
 	return s, warnings, nil
 }
 
-var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
+// ValidName reports what may be the Name of a Hook.
+func ValidName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && strings.IndexByte("_-.", c) < 0 {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
 
 func compile(h Hook) (*hook, []policy.Warning, error) {
 	switch {
-	case !validName().MatchString(h.Name):
+	case !ValidName(h.Name):
 		return nil, nil, errors.New("a name is 1 to 64 letters, digits, '_', '-' and '.'")
 	case h.Event != Before && h.Event != After:
 		return nil, nil, fmt.Errorf("the event %q is unknown; use %q or %q", h.Event, Before, After)

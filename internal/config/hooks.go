@@ -35,7 +35,7 @@ func hookSection() section[Hook] {
 		fields: []field[Hook]{
 			{row{Key: "name", Type: "string", Bounds: "1–64 letters, digits, `_`, `-`, `.`", Doc: "What refusals name. Required; no two hooks share one."},
 				func(r *reader, s spot, h *Hook) {
-					if v, ok := r.text(s); ok && !hookName(v) {
+					if v, ok := r.text(s); ok && !hook.ValidName(v) {
 						r.fault(r.at(s), s.path, "no name of a hook", "a name is 1 to 64 letters, digits, '_', '-' and '.'")
 					} else if ok {
 						h.Name = v
@@ -58,16 +58,6 @@ func hookSection() section[Hook] {
 		},
 		moved: map[string]string{"args": "write them into command, behind the program", "cwd": "write dir", "timeout": "write timeoutMs", "match": "write tools", "matcher": "write tools"},
 	}
-}
-
-func hookName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && strings.IndexByte("_-.", c) < 0 {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64
 }
 
 func readHooks(r *reader, s spot, into *[]Hook) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolsearch/toolsearch/hook"
 	"github.com/toolsearch/toolsearch/internal/json5"
 	"github.com/toolsearch/toolsearch/turn"
 )
@@ -141,7 +142,7 @@ func serveKeySection() section[ServeKey] {
 		fields: []field[ServeKey]{
 			{row{Key: "name", Type: "string", Bounds: "1–64 letters, digits, `_`, `-`, `.`", Doc: "Who calls, for approvals, records and logs. Required; no two keys share one."},
 				func(r *reader, s spot, k *ServeKey) {
-					if v, ok := r.text(s); ok && !hookName(v) {
+					if v, ok := r.text(s); ok && !hook.ValidName(v) { // keys are named as hooks are
 						r.fault(r.at(s), s.path, "no name of a key", "a name is 1 to 64 letters, digits, '_', '-' and '.'")
 					} else if ok {
 						k.Name = v
