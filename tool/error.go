@@ -120,6 +120,13 @@ func Clean(s string, max int) string {
 	return s[:cut] + ellipsis
 }
 
+// CleanLine is Clean for one line: each run of white space, line ends included,
+// becomes one space.
+func CleanLine(s string, max int) string {
+	s = s[:min(len(s), 4*max)] // whatever is cut later need not be cleaned first
+	return Clean(strings.Join(strings.Fields(Clean(s, 4*max)), " "), max)
+}
+
 // hidden reports characters that can hide or reorder text in a prompt or on a
 // terminal: controls, bidirectional overrides, zero-width and tag characters.
 func hidden(r rune) bool {

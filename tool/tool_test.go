@@ -31,6 +31,21 @@ func TestClean(t *testing.T) {
 	}
 }
 
+func TestCleanLine(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		max  int
+		want string
+	}{
+		{" a\n\t b\u00a0c ", 100, "a b c"}, {"\x1b[1ma\u200bb", 100, "[1mab"}, {"a\xff", 4, "a\uFFFD"}, {"\n", 1, ""},
+		{"one two three", 9, "one tw…"}, {strings.Repeat("word ", 1000), 12, "word word…"},
+	} {
+		if got := tool.CleanLine(tt.in, tt.max); got != tt.want {
+			t.Errorf("CleanLine(%.20q, %d) = %q, want %q", tt.in, tt.max, got, tt.want)
+		}
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add("a\u202eb\xff😀", 5)
 	f.Fuzz(func(t *testing.T, s string, max int) {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/toolsearch/toolsearch/tool"
 )
@@ -73,7 +72,7 @@ func (s *toolSet) add(raw json.RawMessage) {
 	}
 	def := lenient[definition](clean)
 	wire := lenient[string](def.Name)
-	name := oneLine(wire, maxName+1)
+	name := tool.CleanLine(wire, maxName+1)
 	if name == "" || len(name) > maxName || len(wire) > 4*maxName {
 		s.unusable++
 		return
@@ -100,7 +99,7 @@ func (s *toolSet) add(raw json.RawMessage) {
 		s.mended++
 	}
 	t.Invoker = &invoker{srv: s.srv, name: wire, shown: name, revision: t.Revision}
-	t.Label = oneLine(lenient[string](def.Title), maxLabel)
+	t.Label = tool.CleanLine(lenient[string](def.Title), maxLabel)
 	if t.Label == "" {
 		t.Label = t.Annotations.Title
 	}
@@ -111,7 +110,7 @@ func (s *toolSet) add(raw json.RawMessage) {
 		t.Output = tool.RawSchema(def.OutputSchema)
 	}
 	meta := lenient[toolMeta](def.Meta)
-	t.SearchHint = oneLine(lenient[string](meta.SearchHint), maxSearchHint)
+	t.SearchHint = tool.CleanLine(lenient[string](meta.SearchHint), maxSearchHint)
 	if lenient[bool](meta.AlwaysLoad) {
 		if s.pinned < maxPinned {
 			s.pinned++
@@ -151,20 +150,12 @@ func readAnnotations(raw json.RawMessage) tool.Annotations {
 		OpenWorld   json.RawMessage `json:"openWorldHint"`
 	}](raw)
 	return tool.Annotations{
-		Title:       oneLine(lenient[string](fields.Title), maxLabel),
+		Title:       tool.CleanLine(lenient[string](fields.Title), maxLabel),
 		ReadOnly:    lenient[*bool](fields.ReadOnly),
 		Destructive: lenient[*bool](fields.Destructive),
 		Idempotent:  lenient[*bool](fields.Idempotent),
 		OpenWorld:   lenient[*bool](fields.OpenWorld),
 	}
-}
-
-// oneLine cleans a short text and folds its white space.
-func oneLine(s string, max int) string {
-	if len(s) > 4*max { // whatever is cut later need not be cleaned first
-		s = s[:4*max]
-	}
-	return tool.Clean(strings.Join(strings.Fields(tool.Clean(s, 4*max)), " "), max)
 }
 
 // revision is a digest of the definition's bytes.

@@ -17,7 +17,7 @@ const maxDetail = 600
 
 // sampleOf makes the beginning of what a server printed safe to quote.
 func sampleOf(b []byte) string {
-	return oneLine(string(b[:min(len(b), 4*maxJunkSample)]), maxJunkSample)
+	return tool.CleanLine(string(b[:min(len(b), 4*maxJunkSample)]), maxJunkSample)
 }
 
 // redactor hides the secrets of a server's configuration in texts that the
@@ -91,7 +91,7 @@ func (r redactor) withoutBeginning(s string) string {
 }
 
 // text hides secrets, cleans and cuts.
-func (r redactor) text(s string) string { return oneLine(r.hide(s), maxDetail) }
+func (r redactor) text(s string) string { return tool.CleanLine(r.hide(s), maxDetail) }
 
 // json hides secrets in a JSON text; nil when what is left is none.
 func (r redactor) json(raw json.RawMessage) json.RawMessage {

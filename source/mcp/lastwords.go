@@ -60,7 +60,7 @@ func (s *server) lastWords(t *tail) (all, line string) {
 			all = whole
 		}
 	}
-	return all, oneLine(line, maxStderrLine)
+	return all, tool.CleanLine(line, maxStderrLine)
 }
 
 // telling picks the first line that looks like an error, else the last one that

@@ -55,7 +55,7 @@ func newServer(m *Manager, cfg Server) *server {
 		s.status.State, s.settled = Disabled, true
 		close(s.shown)
 	} else if cfg.Unusable != "" {
-		s.status.State, s.status.LastError, s.settled = Failed, oneLine(cfg.Unusable, 5*maxLabel), true
+		s.status.State, s.status.LastError, s.settled = Failed, tool.CleanLine(cfg.Unusable, 5*maxLabel), true
 		s.status.Failure = FailureConfig
 		close(s.shown)
 	}
@@ -177,8 +177,8 @@ func (s *server) ready(sess *session, list *listing) {
 		s.status.Failure, s.status.Stderr = "", ""
 		s.status.Protocol = tool.Clean(info.ProtocolVersion, maxLabel)
 		if info.ServerInfo != nil {
-			s.status.ServerName = oneLine(info.ServerInfo.Name, maxLabel)
-			s.status.ServerVersion = oneLine(info.ServerInfo.Version, maxLabel)
+			s.status.ServerName = tool.CleanLine(info.ServerInfo.Name, maxLabel)
+			s.status.ServerVersion = tool.CleanLine(info.ServerInfo.Version, maxLabel)
 		}
 	})
 	s.log.Info("MCP server is ready", "tools", len(set.tools), "protocol", info.ProtocolVersion)
@@ -277,7 +277,7 @@ func (s *server) awaitRetry(ctx context.Context, cause error, wasReady bool) boo
 		pause = min(opt.RetryMin<<min(n-1, 20), opt.RetryMax)
 	}
 	s.log.Warn("MCP server failed", "error", s.redact.hide(cause.Error()), "failures", n, "pause", pause, "breaker_open", open)
-	text := oneLine(s.redact.hide(cause.Error()), 2*maxDetail)
+	text := tool.CleanLine(s.redact.hide(cause.Error()), 2*maxDetail)
 	if pause == 0 {
 		s.update(func() { s.status.LastError, s.status.Stale = text, len(s.tools) > 0 })
 		return true

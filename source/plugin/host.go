@@ -191,7 +191,7 @@ func (h *host) failed(r *run, cause error) {
 	pause := min(h.opt.RetryMin<<min(h.failures-1, 20), h.opt.RetryMax)
 	h.retryAt = time.Now().Add(pause)
 	h.status.State = Failed
-	h.status.LastError = line("its process could not be started: "+cause.Error(), tool.MaxErrorText/2)
+	h.status.LastError = tool.CleanLine("its process could not be started: "+cause.Error(), tool.MaxErrorText/2)
 	h.log.Warn("the plugin's process could not be started", "error", cause, "failures", h.failures, "pause", pause)
 	r.err = h.unavailable(h.status.LastError, fmt.Sprintf("Use another tool, or try again in %s.", max(pause, time.Second).Round(time.Second)))
 }

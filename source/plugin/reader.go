@@ -77,9 +77,9 @@ func (r *reader) has(p place) bool { return r.doc.Get(p) != nil }
 func (r *reader) plugin(m *manifest) *Plugin {
 	p := &Plugin{
 		ID: m.ID, Dir: r.dir,
-		Name:        line(cmp.Or(m.Name, m.ID), maxLabel),
+		Name:        tool.CleanLine(cmp.Or(m.Name, m.ID), maxLabel),
 		Description: tool.Clean(m.Description, maxDescription),
-		Version:     line(m.Version, maxLabel),
+		Version:     tool.CleanLine(m.Version, maxLabel),
 	}
 	r.id(m.ID)
 	if m.Start != nil {
@@ -247,13 +247,13 @@ func (r *reader) tools(p *Plugin, blocks []toolBlock) {
 		t := &tool.Tool{
 			ID:     tool.NewID(tool.OpenClaw, p.ID, b.Name),
 			Source: tool.OpenClaw, Owner: p.ID, Name: b.Name,
-			Label:       line(cmp.Or(b.Label, b.Annotations.Title), maxLabel),
+			Label:       tool.CleanLine(cmp.Or(b.Label, b.Annotations.Title), maxLabel),
 			Description: tool.Clean(b.Description, maxDescription),
 			Annotations: b.Annotations,
 			Sequential:  b.Sequential,
 			Revision:    r.revision(where),
 		}
-		t.Annotations.Title = line(b.Annotations.Title, maxLabel)
+		t.Annotations.Title = tool.CleanLine(b.Annotations.Title, maxLabel)
 		if strings.TrimSpace(b.Description) == "" {
 			r.fault(where.Child("description"), "", "missing or empty; expected a text by which the tool is found")
 		}
@@ -436,11 +436,6 @@ func (p *Plugin) Check() error {
 		return faults
 	}
 	return nil
-}
-
-// line makes a text one clean line.
-func line(s string, max int) string {
-	return tool.Clean(strings.Join(strings.Fields(tool.Clean(s, 4*max)), " "), max)
 }
 
 // clip quotes a short text of the manifest.
