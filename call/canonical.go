@@ -8,11 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/toolsearch/toolsearch/tool"
 )
 
 // Digest identifies a JSON value, however it is written: SHA-256 over its
@@ -46,30 +43,6 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 // one value, but not one text, and some readers tell them apart.
 func CanonicalLiteral(raw json.RawMessage) (json.RawMessage, error) {
 	return canonicalizer{in: raw, literal: true}.run()
-}
-
-// CanonicalObject splits the canonical form of an object into its members, which
-// are sorted by name and share one buffer.
-func CanonicalObject(raw json.RawMessage) (tool.Object, error) {
-	text, err := Canonical(raw)
-	if err != nil {
-		return nil, err
-	}
-	if text[0] != '{' {
-		return nil, errors.New("bring JSON into canonical form: expected an object")
-	}
-	fields := members(text)
-	out := make(tool.Object, len(fields))
-	for i, f := range fields {
-		name := string(f.key[1 : len(f.key)-1])
-		if strings.Contains(name, `\`) {
-			if err := json.Unmarshal(f.key, &name); err != nil {
-				return nil, fmt.Errorf("bring JSON into canonical form: read a member's name: %w", err)
-			}
-		}
-		out[i] = tool.Member{Name: name, Value: json.RawMessage(f.value)}
-	}
-	return out, nil
 }
 
 // maxNesting bounds how deep a canonical text is nested: each level that is out

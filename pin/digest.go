@@ -58,7 +58,11 @@ func Describe(t *tool.Tool) (Definition, error) {
 			return Definition{}, fmt.Errorf("describe %s: %w", t.ID, err)
 		}
 	}
-	members, err := call.CanonicalObject(raw)
+	text, err := call.Canonical(raw)
+	var members tool.Object
+	if err == nil {
+		members, err = tool.SplitObject(text)
+	}
 	if err != nil {
 		return Definition{}, fmt.Errorf("describe %s: its definition: %w", t.ID, err)
 	}
