@@ -337,7 +337,11 @@ func (a *app) coreTools(cfg *config.Config, byDefault bool) ([]*tool.Tool, func(
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the core tools: %w", err)
 	}
-	src, err := core.New(core.Options{Workspace: folder})
+	rules := []string{config.FileName} // also where there is none yet: it would count at the next start
+	if cfg.Path != "" {
+		rules = append(rules, cfg.Path)
+	}
+	src, err := core.New(core.Options{Workspace: folder, Rules: rules})
 	if err != nil {
 		return nil, nil, err
 	}

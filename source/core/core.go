@@ -49,6 +49,10 @@ type Options struct {
 	// Env holds "NAME=value" entries that commands see beside the small
 	// environment of exec. They win over it.
 	Env []string
+	// Rules are files that say what the program may do: a file name alone means
+	// every file of that name, whatever the case of its letters, a path that file.
+	// write and edit refuse them, so that a model does not give itself leave.
+	Rules []string
 	// FetchPorts are ports that web_fetch may connect to beside 80 and 443; at
 	// most 64.
 	FetchPorts []uint16
@@ -67,6 +71,7 @@ type Source struct {
 	root      *os.Root
 	limits    Limits
 	env       []string
+	rules     []string
 	dialer    guard
 	transport *http.Transport
 	tools     []*tool.Tool
@@ -115,6 +120,7 @@ func New(opt Options) (*Source, error) {
 		root:      root,
 		limits:    limits,
 		env:       append([]string(nil), opt.Env...),
+		rules:     append([]string(nil), opt.Rules...),
 		dialer:    newGuard(opt),
 		writing:   make(chan struct{}, 1),
 	}

@@ -116,11 +116,18 @@ func (s *Source) openParent(name string, create bool) (*target, error) {
 	info, err := parent.Lstat(base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return t, nil
+		err = nil
 	case err == nil:
 		err = regular(info, name)
 	}
-	if err == nil && info.Mode().Perm()&0o200 == 0 {
+	if s.isRules(base, info) {
+		err = &tool.Error{
+			Code: tool.CodeBlocked, By: "workspace",
+			Reason: fmt.Sprintf("%q says what you may do, so a person has to write it", shown(name)),
+			Next:   "Tell the user what should stand there",
+		}
+	}
+	if err == nil && info != nil && info.Mode().Perm()&0o200 == 0 {
 		err = refuse("Choose another file, or ask the user to make it writable", "%q is read-only", shown(name))
 	}
 	if err != nil {
@@ -129,6 +136,23 @@ func (s *Source) openParent(name string, create bool) (*target, error) {
 	}
 	t.old = info
 	return t, nil
+}
+
+// isRules reports whether a file is one of Options.Rules. info is nil for one that
+// is not there yet.
+func (s *Source) isRules(base string, info fs.FileInfo) bool {
+	for _, rules := range s.rules {
+		if filepath.Base(rules) == rules {
+			if strings.EqualFold(base, rules) {
+				return true
+			}
+			continue
+		}
+		if known, err := os.Stat(rules); err == nil && info != nil && os.SameFile(known, info) {
+			return true
+		}
+	}
+	return false
 }
 
 // replace puts data in the file's place at once: a reader sees the old file or
