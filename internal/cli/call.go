@@ -72,6 +72,9 @@ func callArgs(c *cobra.Command, args []string) error {
 		}
 		return hintError{wrongArgs(c, len(args)), fmt.Sprintf("pass the arguments with --args: toolsearch call %s --args '%s'", oneLine(args[0], 200), oneLine(given, 200))}
 	}
+	if len(args) > 1 {
+		return hintError{wrongArgs(c, len(args)), fmt.Sprintf(`pass the arguments as one JSON object: toolsearch call %s --args '{"NAME": VALUE}'; 'toolsearch describe %[1]s' shows their names`, oneLine(args[0], 200))}
+	}
 	return cobra.ExactArgs(1)(c, args)
 }
 
