@@ -106,7 +106,7 @@ func (r redactor) json(raw json.RawMessage) json.RawMessage {
 func (s *server) unavailable(why, next string) *tool.Error {
 	return &tool.Error{
 		Code:   tool.CodeUnavailable,
-		Reason: fmt.Sprintf("MCP server %q is not available: %s", s.cfg.Name, why),
+		Reason: fmt.Sprintf("%s is not available: %s", s.cfg.called(), why),
 		Next:   next,
 	}
 }
@@ -136,7 +136,7 @@ const maxRPCData = 16 << 10
 func (s *server) refused(name string, cause error, rpc *jsonrpc.Error) *tool.Error {
 	e := &tool.Error{
 		Code:   tool.CodeFailed,
-		Reason: fmt.Sprintf("MCP server %q refused the call of %q: %s (code %d)", s.cfg.Name, name, s.redact.text(rpc.Message), rpc.Code),
+		Reason: fmt.Sprintf("%s refused the call of %q: %s (code %d)", s.cfg.called(), name, s.redact.text(rpc.Message), rpc.Code),
 		Next:   "Read the message, and describe the tool before you try again.",
 		Err:    cause,
 	}

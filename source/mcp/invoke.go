@@ -75,7 +75,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 	if errors.As(err, &te) {
 		return te
 	}
-	name := i.srv.cfg.Name
+	name := i.srv.cfg.called()
 	var ce *callError
 	maybe := ""
 	if sess != nil && (!errors.As(err, &ce) || ce.sent) {
@@ -83,7 +83,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
-		return &tool.Error{Code: tool.CodeCancelled, Reason: fmt.Sprintf("the call of %q on MCP server %q was cancelled%s", i.shown, name, maybe), Err: err}
+		return &tool.Error{Code: tool.CodeCancelled, Reason: fmt.Sprintf("the call of %q on %s was cancelled%s", i.shown, name, maybe), Err: err}
 	case callCtx.Err() != nil:
 		what := "did not answer the call of"
 		if sess == nil {
@@ -95,7 +95,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 		}
 		return &tool.Error{
 			Code:   tool.CodeTimeout,
-			Reason: fmt.Sprintf("MCP server %q %s %q within %s%s", name, what, i.shown, i.srv.cfg.CallTimeout, maybe),
+			Reason: fmt.Sprintf("%s %s %q within %s%s", name, what, i.shown, i.srv.cfg.CallTimeout, maybe),
 			Next:   "Try again, ask for less at once, or have callTimeoutMs raised.",
 			Err:    err,
 		}
@@ -106,7 +106,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 	if sess != nil && sess.gone() {
 		return &tool.Error{
 			Code:   tool.CodeFailed,
-			Reason: fmt.Sprintf("MCP server %q went away during the call of %q: %s%s", name, i.shown, sess.end().text, maybe),
+			Reason: fmt.Sprintf("%s went away during the call of %q: %s%s", name, i.shown, sess.end().text, maybe),
 			Next:   "Check whether the call took effect before you repeat it.",
 			Err:    err,
 		}
@@ -117,7 +117,7 @@ func (i *invoker) explain(ctx, callCtx context.Context, sess *session, err error
 	}
 	return &tool.Error{
 		Code:   tool.CodeFailed,
-		Reason: fmt.Sprintf("the call of %q on MCP server %q failed: %s%s", i.shown, name, why, maybe),
+		Reason: fmt.Sprintf("the call of %q on %s failed: %s%s", i.shown, name, why, maybe),
 		Err:    err,
 	}
 }
@@ -160,7 +160,7 @@ func (i *invoker) stillOffered() error {
 	}
 	return &tool.Error{
 		Code:   tool.CodeUnavailable,
-		Reason: fmt.Sprintf("MCP server %q %s %q: it was not called", i.srv.cfg.Name, what, i.shown),
+		Reason: fmt.Sprintf("%s %s %q: it was not called", i.srv.cfg.called(), what, i.shown),
 		Next:   "Search again, and describe it before you call it.",
 	}
 }

@@ -85,7 +85,7 @@ func NewManager(servers []Server, opt Options) (*Manager, error) {
 			return nil, err
 		}
 		if names[cfg.Name] {
-			return nil, fmt.Errorf("MCP server %q is configured twice; give each a name of its own", cfg.Name)
+			return nil, fmt.Errorf("%s is configured twice; give each a name of its own", cfg.called())
 		}
 		names[cfg.Name] = true
 		m.servers = append(m.servers, newServer(m, cfg))
@@ -171,7 +171,7 @@ func (m *Manager) Wait(ctx context.Context) error {
 		select {
 		case <-s.shown:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for MCP server %q: %w", s.cfg.Name, ctx.Err())
+			return fmt.Errorf("wait for %s: %w", s.cfg.called(), ctx.Err())
 		}
 	}
 	return nil

@@ -35,6 +35,7 @@ import (
 // its standard streams, or the URL of a streamable HTTP endpoint.
 type Server struct {
 	Name     string // unique, the owner of its tools; without a colon
+	Called   string // what errors call it; "" = MCP server "NAME"
 	Disabled bool   // listed in Status, never started
 	// Unusable says why the server cannot be started as it is configured, such as
 	// a variable that is not set. It is Failed from the beginning; the others run.
@@ -53,6 +54,13 @@ type Server struct {
 
 	// TrustSchemas lets search walk this server's schemas.
 	TrustSchemas bool
+}
+
+func (s *Server) called() string {
+	if s.Called != "" {
+		return s.Called
+	}
+	return fmt.Sprintf("MCP server %q", s.Name)
 }
 
 // Options configures a Manager. The zero value is ready to use; a zero bound
@@ -125,7 +133,7 @@ func (s *Server) validate() error {
 		return errors.New("MCP server: the name is empty")
 	}
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("MCP server %q: %w", s.Name, fmt.Errorf(format, args...))
+		return fmt.Errorf("%s: %w", s.called(), fmt.Errorf(format, args...))
 	}
 	switch {
 	case strings.Contains(s.Name, ":"): // the ids of two servers' tools could be one

@@ -299,7 +299,7 @@ func readResult(s *server, inv *invoker, raw json.RawMessage) (*tool.Result, err
 	case ok && name == "input_required":
 		return nil, &tool.Error{
 			Code:   tool.CodeFailed,
-			Reason: fmt.Sprintf("MCP server %q asks for further input from the user to run %q, which cannot be given here", s.cfg.Name, inv.shown),
+			Reason: fmt.Sprintf("%s asks for further input from the user to run %q, which cannot be given here", s.cfg.called(), inv.shown),
 			Next:   "Give the tool everything it needs in its arguments, or use another tool.",
 		}
 	}
@@ -310,7 +310,7 @@ func readResult(s *server, inv *invoker, raw json.RawMessage) (*tool.Result, err
 func noResult(s *server, inv *invoker, cause error) *tool.Error {
 	return &tool.Error{
 		Code:   tool.CodeFailed,
-		Reason: fmt.Sprintf("MCP server %q answered the call of %q with something that is no result; side effects may have happened", s.cfg.Name, inv.shown),
+		Reason: fmt.Sprintf("%s answered the call of %q with something that is no result; side effects may have happened", s.cfg.called(), inv.shown),
 		Err:    cause,
 	}
 }

@@ -53,7 +53,7 @@ func launch(p *Plugin, opt Options) (process, error) {
 		return nil, err
 	}
 	cfg := mcp.Server{
-		Name:    "plugin " + p.ID, // as its errors call it
+		Name: "plugin " + p.ID, Called: fmt.Sprintf("plugin %q", p.ID),
 		Command: start.Command, Args: start.Args, Dir: start.Cwd,
 		StartTimeout: start.StartTimeout, CallTimeout: start.CallTimeout,
 	}

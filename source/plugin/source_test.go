@@ -155,8 +155,8 @@ func TestProcessThatCannotStart(t *testing.T) {
 			p := scripted(t, "p", mcptest.Script{Start: start, Stderr: "missing library"}, "", mcptest.ToolEcho)
 			s := open(t, plugin.Options{RetryMin: time.Hour, RetryMax: time.Hour}, p)
 			first := refused(deadline(t), t, s, mcptest.ToolEcho, `{}`, tool.CodeUnavailable)
-			if !strings.Contains(first.Reason, "missing library") {
-				t.Errorf("the reason does not quote stderr: %q", first.Reason)
+			if !strings.HasPrefix(first.Reason, `plugin "p" is not available`) || !strings.Contains(first.Reason, "missing library") {
+				t.Errorf("the reason names no plugin, or does not quote stderr: %q", first.Reason)
 			}
 			if st := s.Status()[0]; st.State != plugin.Failed || st.LastError == "" {
 				t.Errorf("status is %+v", st)
@@ -194,7 +194,7 @@ func TestStartIsTriedAgain(t *testing.T) {
 
 func TestProcessThatCrashes(t *testing.T) {
 	s := open(t, plugin.Options{RetryMin: time.Millisecond}, scripted(t, "p", mcptest.Script{Tools: listed(mcptest.ToolEcho, mcptest.ToolCrash)}, "", mcptest.ToolEcho, mcptest.ToolCrash))
-	if te := refused(deadline(t), t, s, mcptest.ToolCrash, `{}`, tool.CodeFailed); !strings.Contains(te.Reason, `"plugin p"`) {
+	if te := refused(deadline(t), t, s, mcptest.ToolCrash, `{}`, tool.CodeFailed); !strings.HasPrefix(te.Reason, `plugin "p" went away`) {
 		t.Errorf("the reason is %q", te.Reason)
 	}
 	if _, err := invoke(deadline(t), t, s, mcptest.ToolEcho, `{}`); err != nil {
