@@ -9,6 +9,7 @@ const (
 	batchSize = 100                   // records of one transaction
 	batchMost = 1000                  // records that are not waited beyond
 	batchWait = 50 * time.Millisecond // for more records, from the first on
+	lookEvery = 64                    // queued records: whether the journal is still where it was
 	retryMin  = 100 * time.Millisecond
 	retryMax  = 5 * time.Second
 	// pruneEvery and pruneAfter say how often the bounds are looked after.
