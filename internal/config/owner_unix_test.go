@@ -20,7 +20,7 @@ func TestFindRefusesTheFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "toolsearch.json5"), "{}")
 	if err := os.Chown(file, other, -1); err != nil {
-		t.Fatal(err)
+		t.Skipf("root of a confined system, which cannot give a file to somebody else: %v", err)
 	}
 	env := map[string]string{}
 	opt := config.FindOptions{Dir: dir, UserDir: t.TempDir(), Getenv: func(k string) string { return env[k] }}
