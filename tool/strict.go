@@ -74,7 +74,7 @@ func strictString(raw []byte, i int) (end int, ok bool) {
 	return i + 1, true
 }
 
-// escapedUnit is the UTF-16 code unit of an escape \uXXXX at i, -1 for none.
+// escapedUnit is the UTF-16 code unit of an escape at i, a \u with four digits, -1 for none.
 func escapedUnit(raw []byte, i int) int64 {
 	if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
 		return -1
